@@ -1,0 +1,104 @@
+import { DatabaseError } from '../errors.ts'
+
+/**
+ * Group commit without delay. While one statement of a kind is in flight the next batch gathers;
+ * when nothing is in flight, what was asked in this turn of the event loop leaves at once. A batch
+ * that fails for a member's sake is halved until the member stands alone, so that one text that
+ * cannot be stored costs only itself.
+ */
+export interface Batcher<Item, Result> {
+  add(item: Item): Promise<Result>
+  /** Items added and not answered yet. */
+  readonly size: number
+  /** Resolves when everything added so far is answered. */
+  idle(): Promise<void>
+}
+
+export interface BatcherOptions<Item, Result> {
+  /** One statement for all items; results in the order of the items. */
+  readonly flush: (items: readonly Item[]) => Promise<readonly Result[]>
+  /** About how many bytes an item adds to the statement. */
+  readonly bytes: (item: Item) => number
+}
+
+export const MOST_ROWS = 5_000
+export const MOST_BYTES = 8_000_000
+
+interface Waiting<Item, Result> {
+  readonly item: Item
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+}
+
+export function batcher<Item, Result>(
+  options: BatcherOptions<Item, Result>,
+): Batcher<Item, Result> {
+  let waiting: Waiting<Item, Result>[] = []
+  let inFlight = 0
+  let running: Promise<void> | undefined
+
+  async function run(): Promise<void> {
+    // One turn of the microtask queue: calls made together leave together.
+    await Promise.resolve()
+    while (waiting.length > 0) {
+      const count = fitting(waiting.map((each) => options.bytes(each.item)))
+      const batch = waiting.slice(0, count)
+      waiting = waiting.slice(count)
+      inFlight = batch.length
+      await settle(batch)
+      inFlight = 0
+    }
+    running = undefined
+  }
+
+  async function settle(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await options.flush(batch.map((each) => each.item))
+      for (const [index, each] of batch.entries()) each.resolve(results[index] as Result)
+    } catch (error) {
+      if (batch.length > 1 && isForAMember(error)) {
+        const half = batch.length >> 1
+        await settle(batch.slice(0, half))
+        await settle(batch.slice(half))
+        return
+      }
+      for (const each of batch) each.reject(error)
+    }
+  }
+
+  return {
+    add(item) {
+      return new Promise((resolve, reject) => {
+        waiting.push({ item, resolve, reject })
+        running ??= run()
+      })
+    },
+    get size() {
+      return waiting.length + inFlight
+    },
+    async idle() {
+      await running
+    },
+  }
+}
+
+/** How many items from the front fit one statement; always at least one. */
+export function fitting(sizes: readonly number[]): number {
+  let bytes = 0
+  for (const [index, size] of sizes.entries()) {
+    bytes += size
+    if (index > 0 && (bytes > MOST_BYTES || index >= MOST_ROWS)) return index
+  }
+  return sizes.length
+}
+
+// Data exceptions, integrity violations and exceeded limits: what one row can cause to a statement of many.
+const MEMBER_CLASSES = new Set(['22', '23', '54'])
+
+export function isForAMember(error: unknown): boolean {
+  return (
+    error instanceof DatabaseError &&
+    error.sqlstate !== null &&
+    MEMBER_CLASSES.has(error.sqlstate.slice(0, 2))
+  )
+}

@@ -1,0 +1,179 @@
+import type { Engine, Query, Row } from '../database.ts'
+import { parameterOf, urlsByHost, withParameters } from './connection-url.ts'
+import { within } from './deadline.ts'
+import { callMethod, hasMethod, property, textProperty } from './property.ts'
+import { serverEngine } from './server-engine.ts'
+import { CONNECT_WITHIN, END_WITHIN, type OpenWire, type Wire, type WireOptions } from './wire.ts'
+
+/** What we need of a `pg.Pool`: it gives its configuration and its Client class, never a connection. */
+export interface PgPool {
+  readonly options: object
+}
+
+/**
+ * The engine over node-postgres. Its connections are single clients of our own: a pool's are the
+ * application's, may all be busy, and carry whatever settings it made on them.
+ */
+export function nodePostgresEngine(
+  config: { readonly url: string } | { readonly pool: PgPool },
+): Engine {
+  return serverEngine('node-postgres', 'url' in config ? urlHosts(config.url) : poolHosts(config.pool))
+}
+
+interface PgClient {
+  connect(): Promise<unknown>
+  query(query: object): Promise<{ readonly rows: readonly Row[] }>
+  end(): Promise<void>
+  on(event: string, listener: (argument: never) => void): unknown
+}
+
+type PgClientClass = new (config: object) => PgClient
+
+function urlHosts(url: string): readonly OpenWire[] {
+  return urlsByHost(url).map(
+    (connectionString) => async (options) =>
+      openClient(await packagedClient(), { connectionString }, options),
+  )
+}
+
+function poolHosts(pool: PgPool): readonly OpenWire[] {
+  // Spreading loses the password: a pool makes it non-enumerable, so that logs do not show it.
+  const config = { ...pool.options, password: property(pool.options, 'password') }
+  const Client: unknown = property(pool, 'Client')
+  const url = textProperty(config, 'connectionString')
+  const hosts = url === undefined ? [config] : urlsByHost(url).map((each) => ({ ...config, connectionString: each }))
+  return hosts.map(
+    (host) => async (options) =>
+      openClient(isClientClass(Client) ? Client : await packagedClient(), host, options),
+  )
+}
+
+async function packagedClient(): Promise<PgClientClass> {
+  const { Client } = await import('pg')
+  return Client
+}
+
+async function openClient(Client: PgClientClass, given: object, options: WireOptions): Promise<Wire> {
+  const client = new Client(clientConfig(given, options))
+  let isGone = false
+  const lose = (error?: unknown) => {
+    isGone = true
+    options.onGone?.(error ?? new Error('Connection terminated'))
+  }
+  const destroy = () => {
+    isGone = true
+    destroySocket(client)
+  }
+  // Without a listener an error on an idle connection would end the process.
+  client.on('error', lose)
+  client.on('end', lose)
+  client.on('notification', ({ channel, payload }: { channel: string; payload?: string }) =>
+    options.onNotification?.(channel, payload ?? ''),
+  )
+  try {
+    await client.connect()
+  } catch (error) {
+    destroy()
+    throw error
+  }
+  const nameOf = options.prepare ? preparedNames() : undefined
+  return {
+    async query(query) {
+      const { rows } = await client.query({
+        text: query.text,
+        values: [...query.values],
+        name: nameOf?.(query),
+      })
+      return rows
+    },
+    async execute(text) {
+      await client.query({ text })
+    },
+    get isGone() {
+      return isGone
+    },
+    destroy,
+    end: () => (isGone ? Promise.resolve() : endClient(client, destroy)),
+  }
+}
+
+async function endClient(client: PgClient, destroy: () => void): Promise<void> {
+  try {
+    await within(END_WITHIN, client.end(), () => new Error('the server did not say goodbye'))
+  } catch {
+    destroy()
+  }
+}
+
+function clientConfig(given: object, options: WireOptions): object {
+  const url = textProperty(given, 'connectionString')
+  const ours = {
+    application_name: options.applicationName,
+    options: commandLine(url, given, options.settings),
+    // Sent beside `options`, and stronger; ours is among the settings.
+    statement_timeout: undefined,
+    // The library's own timeout would leave the query running on the connection.
+    query_timeout: undefined,
+  }
+  return {
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 30_000,
+    ...given,
+    ...ours,
+    connectionString: url && withParameters(url, ours),
+    connectionTimeoutMillis: Number(property(given, 'connectionTimeoutMillis')) || CONNECT_WITHIN,
+    types: { getTypeParser },
+    binary: false,
+    pipeline: false,
+  }
+}
+
+// The caller's own options first: of two settings of one name the last one counts.
+function commandLine(
+  url: string | undefined,
+  given: object,
+  settings: Readonly<Record<string, string>>,
+): string | undefined {
+  const fromUrl = url === undefined ? undefined : parameterOf(url, 'options')
+  const own = fromUrl ?? textProperty(given, 'options') ?? process.env['PGOPTIONS']
+  const ours = Object.entries(settings).map(
+    ([name, value]) => `-c ${name}=${value.replace(/[\\\s]/g, '\\$&')}`,
+  )
+  return [own, ...ours].filter(Boolean).join(' ') || undefined
+}
+
+// One connection may serve two namespaces, whose statements have the same names. PostgreSQL cuts a
+// name to 63 bytes.
+function preparedNames(): (query: Query) => string {
+  const names = new Map<string, string>()
+  const taken = new Set<string>()
+  return ({ name, text }) => {
+    const known = names.get(text)
+    if (known !== undefined) return known
+    const short = name.slice(0, 50)
+    const unique = taken.has(short) ? `${short}~${names.size}` : short
+    names.set(text, unique)
+    taken.add(unique)
+    return unique
+  }
+}
+
+// The types that statements return, the same in all drivers whatever the application registered.
+function getTypeParser(oid: number): (text: string) => unknown {
+  if (oid === 16) return (text) => text === 't'
+  return NUMBERS.has(oid) ? Number : String
+}
+
+// int2, int4, oid, float4, float8
+const NUMBERS: ReadonlySet<number> = new Set([21, 23, 26, 700, 701])
+
+// `end` waits for the server, which may be gone without a trace; the socket is what we hold.
+function destroySocket(client: PgClient): void {
+  const stream = property(property(client, 'connection'), 'stream')
+  if (hasMethod(stream, 'destroy')) callMethod(stream, 'destroy')
+  else client.end().catch(() => {})
+}
+
+function isClientClass(value: unknown): value is PgClientClass {
+  return typeof value === 'function'
+}

@@ -1,0 +1,157 @@
+import type { Clock, DatabaseClock } from '../core/clock.ts'
+import { instantText } from '../core/instant-text.ts'
+import { statementChannel } from '../core/telemetry.ts'
+import type { Origin } from '../core/telemetry.ts'
+import { ClosedError } from '../errors.ts'
+import { takeSample } from './clock-sample.ts'
+import type { Engine, Queryable, Row, Session } from './database.ts'
+import type { Namespace } from './namespace.ts'
+import { bind } from './statement.ts'
+import type { Parameters, Statement } from './statement.ts'
+
+/**
+ * Runs named statements, on lanes: a lane is one connection of our own with one purpose (enqueue,
+ * claim, settle, renew, maintenance), so that no purpose ever waits for another, and least of all
+ * for the application's transactions (M7). A lane connects when first used, and again after its
+ * connection was lost; the caller decides whether a failed statement is repeated.
+ */
+export interface Runner {
+  /** Every statement gets `$now` from the client's clock, unless the caller gives it. */
+  run<Params extends Parameters, Result>(
+    statement: Statement<Params, Result>,
+    params: Params,
+  ): Promise<readonly Result[]>
+}
+
+export interface Lane extends Runner {
+  transaction<T>(work: (runner: Runner) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+export interface Executor {
+  readonly clock: Clock
+  readonly namespace: Namespace
+  readonly origin: Origin
+  readonly engine: Engine
+  /** The lane of a purpose; the same purpose is the same lane. */
+  lane(purpose: string): Lane
+  /** Statements on the caller's own transaction. */
+  borrow(transaction: Queryable): Promise<Runner>
+  close(): Promise<void>
+}
+
+export interface ExecutorOptions {
+  readonly engine: Engine
+  readonly namespace: Namespace
+  readonly origin: Origin
+  readonly clock: Clock
+  /** The same clock when it is set by the database's; null when it is moved by hand. */
+  readonly databaseClock: DatabaseClock | null
+  readonly timeoutMs: number
+  readonly prepare: boolean
+}
+
+export function executor(options: ExecutorOptions): Executor {
+  const lanes = new Map<string, Lane>()
+  let closed = false
+
+  function lane(purpose: string): Lane {
+    if (closed) throw new ClosedError()
+    const existing = lanes.get(purpose)
+    if (existing !== undefined) return existing
+    const made = openLane(purpose, options)
+    lanes.set(purpose, made)
+    return made
+  }
+
+  return {
+    clock: options.clock,
+    namespace: options.namespace,
+    origin: options.origin,
+    engine: options.engine,
+    lane,
+    async borrow(transaction) {
+      // The clock is sampled over our own connection: the caller's may be in a failed transaction.
+      if (options.databaseClock?.needsSample() === true) await lane('enqueue').run(NOTHING, {})
+      return runnerOn(transaction, 'borrowed', options)
+    },
+    async close() {
+      closed = true
+      await Promise.all([...lanes.values()].map((each) => each.close()))
+      lanes.clear()
+    },
+  }
+}
+
+function openLane(purpose: string, options: ExecutorOptions): Lane {
+  const { engine, timeoutMs, prepare, databaseClock, namespace } = options
+  let opening: Promise<Session> | undefined
+  let current: Session | undefined
+  let closed = false
+
+  async function session(): Promise<Session> {
+    if (closed) throw new ClosedError()
+    if (current?.isLost === true) {
+      // While the connection was gone the machine may have slept, or the server may be another one.
+      databaseClock?.distrust()
+      current = undefined
+      opening = undefined
+    }
+    opening ??= engine.connect({ purpose, timeoutMs, prepare })
+    try {
+      current = await opening
+    } catch (error) {
+      opening = undefined
+      throw error
+    }
+    if (databaseClock?.needsSample() === true) await takeSample(current, databaseClock, namespace)
+    return current
+  }
+
+  return {
+    async run(statement, params) {
+      return runnerOn(await session(), purpose, options).run(statement, params)
+    },
+    async transaction(work) {
+      const connection = await session()
+      return connection.transaction((transaction) =>
+        work(runnerOn(transaction, purpose, options)),
+      )
+    },
+    async close() {
+      closed = true
+      const connection = await opening?.catch(() => undefined)
+      await connection?.close()
+    },
+  }
+}
+
+function runnerOn(queryable: Queryable, lane: string, options: ExecutorOptions): Runner {
+  const { clock, namespace, origin } = options
+  return {
+    async run<Params extends Parameters, Result>(
+      statement: Statement<Params, Result>,
+      params: Params,
+    ): Promise<readonly Result[]> {
+      const query = bind(statement, { now: instantText(clock.now()), ...params }, namespace)
+      if (!statementChannel.start.hasSubscribers) {
+        return rowsOf<Result>(await queryable.query(query))
+      }
+      const context = { origin, statement: statement.name, lane }
+      return rowsOf<Result>(
+        await statementChannel.tracePromise(() => queryable.query(query), context),
+      )
+    },
+  }
+}
+
+/** The door where rows come in: the statement's type says what its columns are, and a test describes each against the database. */
+function rowsOf<Result>(rows: readonly Row[]): readonly Result[] {
+  return rows as readonly unknown[] as readonly Result[]
+}
+
+const NOTHING: Statement<Record<string, never>, { one: number }> = {
+  name: 'nothing',
+  text: 'select 1 as one',
+  parameters: [],
+}

@@ -1,0 +1,50 @@
+/**
+ * What each migration made that still is as it made it. Written by
+ * `npx vitest run test/database/expected-catalogue.test.ts -u`, never by hand.
+ */
+export const EXPECTED_CATALOGUE: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  1: {
+    'function enqueue':
+      'kind text, payload json, queue text, priority integer, due_at timestamp with time zone, id text returns text',
+    'index finished_list': 'index on finished using btree (state, finished_at, job_id)',
+    'index finished_pkey': 'primary key on finished using btree (job_id)',
+    'index finished_prune': 'index on finished using btree (prune_at) WHERE (prune_at IS NOT NULL)',
+    'index jobs_fires':
+      'unique index on jobs using btree (schedule, boundary) WHERE (schedule IS NOT NULL)',
+    'index jobs_pkey': 'primary key on jobs using btree (id)',
+    'index journal_asked':
+      'unique index on journal using btree (asked_id) WHERE (asked_id IS NOT NULL)',
+    'index journal_job': 'index on journal using btree (job_id, id)',
+    'index journal_pkey': 'primary key on journal using btree (id)',
+    'index leases_cancel':
+      'index on leases using btree (worker) WHERE (cancel_requested_at IS NOT NULL)',
+    'index leases_end': 'index on leases using btree (lease_ends_at)',
+    'index leases_key':
+      'index on leases using btree (kind, dedup_key) WHERE (dedup_key IS NOT NULL)',
+    'index leases_pkey': 'primary key on leases using btree (job_id)',
+    'index migrations_pkey': 'primary key on migrations using btree (id)',
+    'index ready_claim': 'index on ready using btree (queue, priority, due_at, job_id)',
+    'index ready_expiry': 'index on ready using btree (expires_at) WHERE (expires_at IS NOT NULL)',
+    'index ready_key':
+      'unique index on ready using btree (kind, dedup_key, sibling) WHERE (dedup_key IS NOT NULL)',
+    'index ready_pkey': 'primary key on ready using btree (job_id)',
+    'table finished':
+      'job_id text collate "C" not null; state text not null; kind text collate "C" not null; queue text collate "C" not null; finished_at timestamp with time zone not null; started_at timestamp with time zone; prune_at timestamp with time zone; run integer not null; failures integer not null; reason text; worker text collate "C"; recovered_by text collate "C"; decided_by text; why text; note text; attachment json; result json; error json',
+    'table jobs':
+      'id text collate "C" not null; kind text collate "C" not null; queue text collate "C" not null; payload json not null; priority smallint not null; created_at timestamp with time zone not null; dedup_key text collate "C"; options json; schedule text collate "C"; boundary timestamp with time zone',
+    'table journal':
+      'id bigint generated always as identity not null; job_id text collate "C" not null; at timestamp with time zone not null; started_at timestamp with time zone; due_at timestamp with time zone; run integer not null; failures integer not null; outcome text not null; reason text; worker text collate "C"; recovered_by text collate "C"; decided_by text; why text; decision text; asked_id text collate "C"; note text; attachment json; error json',
+    'table leases':
+      'job_id text collate "C" not null; worker text collate "C" not null; queue text collate "C" not null; kind text collate "C" not null; started_at timestamp with time zone not null; lease_ends_at timestamp with time zone not null; cancel_requested_at timestamp with time zone; due_at timestamp with time zone not null; expires_at timestamp with time zone; lease_ms bigint not null; run integer not null; failures integer not null; priority smallint not null; dedup_key text collate "C"',
+    'table migrations':
+      'id integer not null; name text collate "C" not null; checksum text collate "C" not null; compatible_from integer not null; applied_at timestamp with time zone not null; release text collate "C"',
+    'table ready':
+      'job_id text collate "C" not null; queue text collate "C" not null; kind text collate "C" not null; due_at timestamp with time zone not null; expires_at timestamp with time zone; lease_ms bigint not null; run integer not null; failures integer not null; priority smallint not null; reason text; dedup_key text collate "C"; sibling text collate "C" default \'\'::text not null',
+    'view all_jobs':
+      'id text collate "C"; kind text collate "C"; queue text collate "C"; state text; detail text; priority smallint; run integer; failures integer; due_at timestamp with time zone; expires_at timestamp with time zone; worker text collate "C"; started_at timestamp with time zone; lease_ends_at timestamp with time zone; finished_at timestamp with time zone; created_at timestamp with time zone; payload json; result json; last_error json',
+    'view errors':
+      'job_id text collate "C"; at timestamp with time zone; run integer; worker text collate "C"; outcome text; error json',
+    'view timeline':
+      'job_id text collate "C"; at timestamp with time zone; outcome text; run integer; failures integer; worker text collate "C"; started_at timestamp with time zone; due_at timestamp with time zone; reason text; recovered_by text collate "C"; decided_by text; why text; decision text; asked_id text collate "C"; note text; attachment json; error json; result json; entry bigint',
+  },
+}

@@ -1,0 +1,194 @@
+import type { Clock } from '../core/clock.ts'
+import type { Engine, Listening } from './database.ts'
+import { parseHint, type WakeHint } from './hint.ts'
+
+/**
+ * Hints that work may be due, from one LISTEN connection. They are only hints: whoever subscribes
+ * polls as well, seldom while `isListening`, often while not. So a connection that is lost, or that
+ * can never be had, is no error here: it is tried again, with backoff, for as long as this lives.
+ *
+ * A connection counts as listening only after a notification sent from another one has come
+ * through: behind a pooler in transaction mode LISTEN succeeds and nothing ever arrives. From then
+ * on it is pinged, since a socket that is half open says nothing at all.
+ */
+export interface Wakeups extends AsyncDisposable {
+  /**
+   * Calls `handler` for each hint, and with `resync` whenever listening begins, the first time
+   * too: what was sent before that went unheard. The handler must not throw.
+   * The function it answers ends that.
+   */
+  subscribe(handler: (hint: WakeHint) => void): () => void
+  /** True while notifications are known to arrive. */
+  readonly isListening: boolean
+  /** Why nothing is heard at present, or undefined. */
+  readonly problem: unknown
+  /** Ends the connection, the timers and the subscriptions. */
+  close(): Promise<void>
+}
+
+/** Where time and chance come from. */
+export interface Tempo {
+  readonly clock: Clock
+  /** In [0, 1): spreads the reconnects of many processes after a restart of the server. */
+  readonly random: () => number
+}
+
+/** Milliseconds between two pings of a listening connection. */
+export const PING_EVERY = 30_000
+const PING_WITHIN = 10_000
+const PROOF_WITHIN = 5_000
+const FIRST_BACKOFF = 500
+const LONGEST_BACKOFF = 60_000
+
+/** Starts listening on `channel`, in the background. */
+export function wakeups(engine: Engine, channel: string, tempo: Tempo): Wakeups {
+  return new ListeningWakeups(engine, channel, tempo)
+}
+
+class ListeningWakeups implements Wakeups {
+  readonly #engine: Engine
+  readonly #channel: string
+  readonly #tempo: Tempo
+  readonly #handlers = new Set<(hint: WakeHint) => void>()
+  readonly #loop: Promise<void>
+  #stage = new AbortController()
+  #isClosed = false
+  #isListening = false
+  #problem: unknown
+
+  constructor(engine: Engine, channel: string, tempo: Tempo) {
+    this.#engine = engine
+    this.#channel = channel
+    this.#tempo = tempo
+    this.#loop = this.#run()
+  }
+
+  subscribe(handler: (hint: WakeHint) => void): () => void {
+    // Wrapped, so that a handler which subscribes twice has two subscriptions.
+    const subscription = (hint: WakeHint) => handler(hint)
+    this.#handlers.add(subscription)
+    return () => this.#handlers.delete(subscription)
+  }
+
+  get isListening(): boolean {
+    return this.#isListening
+  }
+
+  get problem(): unknown {
+    return this.#problem
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#handlers.clear()
+    this.#stage.abort()
+    await this.#loop
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #run(): Promise<void> {
+    let failures = 0
+    while (!this.#isClosed) {
+      this.#stage = new AbortController()
+      const wasSound = await this.#listenOnce(this.#stage)
+      failures = wasSound ? 1 : failures + 1
+      if (this.#isClosed) return
+      this.#stage = new AbortController()
+      await this.#pause(backoff(failures, this.#tempo.random()), this.#stage.signal)
+    }
+  }
+
+  /** Listens until the connection is lost, and answers whether it outlived a ping: others may be flapping. */
+  async #listenOnce(stage: AbortController): Promise<boolean> {
+    let pings = 0
+    try {
+      const first = new AbortController()
+      const listening = await this.#engine.listen(this.#channel, {
+        onNotification: (payload) => {
+          first.abort()
+          this.#hear(payload)
+        },
+        onLost: (error) => stage.abort(error),
+      })
+      try {
+        await this.#prove(first.signal, stage.signal)
+        this.#begin()
+        while (await this.#isStillThere(listening, stage.signal)) pings += 1
+      } finally {
+        this.#isListening = false
+        await listening.close()
+      }
+      this.#problem = stage.signal.reason
+    } catch (error) {
+      this.#problem = error
+    }
+    return pings > 0
+  }
+
+  // Anything that arrives is a proof: this connection never notifies.
+  async #prove(first: AbortSignal, stage: AbortSignal): Promise<void> {
+    if (this.#engine.isSingleConnection) return
+    const options = { purpose: 'wake-up proof', timeoutMs: PROOF_WITHIN, prepare: false }
+    const session = await this.#engine.connect(options)
+    try {
+      await session.query({ ...NOTIFY, values: [this.#channel, 'proof'] })
+    } finally {
+      await session.close()
+    }
+    await this.#pause(PROOF_WITHIN, AbortSignal.any([first, stage]))
+    if (first.aborted) return
+    throw stage.aborted ? stage.reason : new Error(UNHEARD)
+  }
+
+  #begin(): void {
+    if (this.#isClosed) return
+    this.#isListening = true
+    this.#problem = undefined
+    this.#deliver({ type: 'resync' })
+  }
+
+  async #isStillThere(listening: Listening, stage: AbortSignal): Promise<boolean> {
+    await this.#pause(PING_EVERY, stage)
+    if (stage.aborted) return false
+    await listening.ping(PING_WITHIN)
+    return !stage.aborted
+  }
+
+  #hear(payload: string): void {
+    const hint = parseHint(payload)
+    if (hint !== undefined) this.#deliver(hint)
+  }
+
+  #deliver(hint: WakeHint): void {
+    for (const handler of this.#handlers) handler(hint)
+  }
+
+  #pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        cancel()
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      const cancel = this.#tempo.clock.after(ms, done)
+      signal.addEventListener('abort', done)
+      if (signal.aborted) done()
+    })
+  }
+}
+
+const NOTIFY = {
+  name: 'prove_listening',
+  text: 'select count(pg_notify($1::text, $2::text))::int4 as sent',
+}
+
+const UNHEARD =
+  'LISTEN succeeds here but nothing arrives, as behind a pooler in transaction mode. Jobs are found by polling; for wake-ups connect to the server itself.'
+
+/** Exponential with full jitter, in milliseconds. */
+function backoff(failures: number, chance: number): number {
+  return Math.min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (failures - 1)) * chance
+}
