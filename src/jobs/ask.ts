@@ -1,0 +1,55 @@
+import { isId, makeId } from '../core/id.ts'
+import { InvalidOptionError } from '../errors.ts'
+import { encodeInput, parseInput } from './input.ts'
+import type { JobKind } from './kind.ts'
+import { definitionOf } from './kind.ts'
+import type { EnqueueOptions, Stamp } from './options.ts'
+import { stampOptions } from './options.ts'
+
+/** One job as the enqueue statement takes it: checked, encoded, with everything decided but `now`. */
+export interface Ask extends Stamp {
+  readonly id: string
+  readonly kind: string
+  /** JSON text of what was given. */
+  readonly payload: string
+}
+
+export interface AskContext {
+  readonly options: EnqueueOptions
+  /** For the id; epoch milliseconds. */
+  readonly now: number
+  /** In bytes of UTF-8. */
+  readonly maxPayload: number
+}
+
+/**
+ * Turns a call of enqueue into an ask, all of it before any I/O. Answers at once where the schema is
+ * synchronous, so that asks of one tick go together and in order. The input is encoded first: it is
+ * what was given at the call, whatever a schema or the caller does to it later.
+ *
+ * Throws, or rejects with, `InvalidInputError`, `PayloadTooLargeError`, `InvalidOptionError` or
+ * `InvalidNameError`, or what a function among the kind's options threw.
+ */
+export function prepareAsk(kind: JobKind, input: unknown, context: AskContext): Ask | Promise<Ask> {
+  const definition = definitionOf(kind)
+  const payload = encodeInput(definition, input, context.maxPayload)
+  const parsed = parseInput(definition, input)
+  const ask = (value: unknown): Ask => askFrom(stampOptions(kind, value, context.options))
+  return parsed instanceof Promise ? parsed.then(ask) : ask(parsed)
+
+  function askFrom(stamp: Stamp): Ask {
+    // The spread last: in front of members it takes 3 µs, behind them 0.2.
+    return { id: idFrom(context), kind: definition.name, payload, ...stamp }
+  }
+}
+
+function idFrom({ options, now }: AskContext): string {
+  const { id } = options
+  if (id === undefined) return makeId(now)
+  if (isId(id)) return id
+  throw new InvalidOptionError(
+    'id',
+    id,
+    'an id is a ULID in canonical text, 26 characters in upper case. Leave it out to have one made.',
+  )
+}

@@ -1,0 +1,143 @@
+import { instantText } from '../core/instant-text.ts'
+import { batcher, MOST_BYTES, MOST_ROWS } from '../database/batcher.ts'
+import type { Executor, Runner } from '../database/executor.ts'
+import { repeat } from '../database/repeat.ts'
+import type { Ask } from './ask.ts'
+import type { EnqueueResult } from './job.ts'
+import { enqueuedJobs, enqueueJobs } from './enqueue-statements.ts'
+import type { AskRow } from './enqueue-statements.ts'
+
+/**
+ * Writes asks. Alone, calls that come while a statement is in flight go together in the next one; a
+ * lost answer is looked up before the statement is repeated, so that an ask takes effect once and is
+ * answered truly (E2, M8). In a caller's transaction each call is one statement on it, and nothing
+ * is repeated: his commit decides.
+ */
+export interface Enqueuer {
+  /** One ask, in whatever batch leaves next. */
+  enqueue(ask: Ask): Promise<EnqueueResult>
+  /** Any number of asks, all or nothing. */
+  enqueueMany(asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]>
+  /** Resolves when everything asked so far is answered. */
+  idle(): Promise<void>
+}
+
+export interface EnqueuerOptions {
+  readonly executor: Executor
+  readonly hintUntil: () => string
+}
+
+/** For how long an enqueue outlasts a database that is away. */
+export const OUTLAST = 10_000
+
+export function enqueuer(options: EnqueuerOptions): Enqueuer {
+  const { executor, hintUntil } = options
+  const { clock } = executor
+  const lane = executor.lane('enqueue')
+
+  async function flush(asks: readonly Ask[]): Promise<readonly EnqueueResult[]> {
+    const asked_at = instantText(clock.now())
+    const inserted = new Set<string>()
+    let left = asks
+    await repeat({ clock, forMs: OUTLAST }, async (isUncertain) => {
+      if (isUncertain) {
+        const ids = arrayOf(left.map((ask) => ask.id))
+        for (const { id } of await lane.run(enqueuedJobs, { ids, asked_at })) inserted.add(id)
+        left = left.filter((ask) => !inserted.has(ask.id))
+      }
+      if (left.length === 0) return
+      const given = { asks: rowsText(left), hint_until: hintUntil(), now: asked_at }
+      for (const { id } of await lane.run(enqueueJobs, given)) inserted.add(id)
+    })
+    return answers(asks, inserted)
+  }
+
+  const batches = batcher<Ask, EnqueueResult>({ flush, bytes: bytesOf })
+
+  async function enqueueMany(asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]> {
+    const chunks = chunksOf(asks)
+    const first = await chunks.next()
+    if (first.done === true) return []
+    const second = await chunks.next()
+    if (second.done === true) return flush(first.value)
+    return executor.lane('enqueue many').transaction(async (runner) => {
+      const results: EnqueueResult[] = []
+      const add = async (chunk: readonly Ask[]): Promise<void> => {
+        results.push(...(await insert(runner, chunk, hintUntil())))
+      }
+      await add(first.value)
+      await add(second.value)
+      for await (const chunk of chunks) await add(chunk)
+      return results
+    })
+  }
+
+  return { enqueue: batches.add, enqueueMany, idle: batches.idle }
+}
+
+/** One statement for all of them; each answered in its place. */
+export async function insert(
+  runner: Runner,
+  asks: readonly Ask[],
+  hintUntil: string,
+): Promise<readonly EnqueueResult[]> {
+  const rows = await runner.run(enqueueJobs, { asks: rowsText(asks), hint_until: hintUntil })
+  return answers(asks, new Set(rows.map(({ id }) => id)))
+}
+
+/** Asks in pieces that fit a statement each, read as they are needed. */
+export async function* chunksOf(asks: AsyncIterable<Ask>): AsyncGenerator<readonly Ask[], void> {
+  let chunk: Ask[] = []
+  let bytes = 0
+  for await (const ask of asks) {
+    const size = bytesOf(ask)
+    if (chunk.length > 0 && (chunk.length === MOST_ROWS || bytes + size > MOST_BYTES)) {
+      yield chunk
+      chunk = []
+      bytes = 0
+    }
+    chunk.push(ask)
+    bytes += size
+  }
+  if (chunk.length > 0) yield chunk
+}
+
+/** The same id twice in one statement: the first of the two asks is the one that was inserted. */
+function answers(asks: readonly Ask[], inserted: ReadonlySet<string>): readonly EnqueueResult[] {
+  const answered = new Set<string>()
+  return asks.map(({ id }): EnqueueResult => {
+    const isNew = inserted.has(id) && !answered.has(id)
+    answered.add(id)
+    return { id, outcome: isNew ? 'inserted' : 'kept', asked: id }
+  })
+}
+
+function rowsText(asks: readonly Ask[]): string {
+  return JSON.stringify(asks.map(rowOf))
+}
+
+function rowOf(ask: Ask): AskRow {
+  return {
+    id: ask.id,
+    kind: ask.kind,
+    queue: ask.queue,
+    payload: ask.payload,
+    priority: ask.priority,
+    lease_ms: ask.leaseMs,
+    ...(ask.policyText === null ? {} : { options: ask.policyText }),
+    ...(ask.delayMs === null ? {} : { delay_ms: ask.delayMs }),
+    ...(ask.at === null ? {} : { due_at: instantText(ask.at) }),
+    ...(ask.expiresAfterMs === null ? {} : { expires_after_ms: ask.expiresAfterMs }),
+    ...(ask.expiresAt === null ? {} : { expires_at: instantText(ask.expiresAt) }),
+  }
+}
+
+// The payload dominates; names, the id and the rest of a row are about 200 bytes.
+function bytesOf(ask: Ask): number {
+  return ask.payload.length + 200
+}
+
+/** Ids as an array literal; they hold nothing that would need quotes. */
+function arrayOf(ids: readonly string[]): string {
+  return `{${ids.join(',')}}`
+}

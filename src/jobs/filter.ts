@@ -1,0 +1,81 @@
+import { instantText } from '../core/instant-text.ts'
+import { instant } from '../core/instant.ts'
+import { checkOptions } from '../core/names.ts'
+import { InvalidOptionError } from '../errors.ts'
+import type { FilterParams } from './inspect-statements.ts'
+import type { JobFilter, JobState } from './job.ts'
+import type { JobKind } from './kind.ts'
+
+/** A filter checked and encoded for the listing statements. */
+export interface FilterQuery {
+  readonly params: FilterParams
+  /** Whether anything beside the state is asked for: then a page may look at more jobs than it gives. */
+  readonly isFiltered: boolean
+}
+
+export const STATES: readonly JobState[] = ['pending', 'running', 'completed', 'dead', 'cancelled']
+
+const KNOWN = [
+  'kind',
+  'queue',
+  'state',
+  'createdAfter',
+  'createdBefore',
+  'finishedAfter',
+  'finishedBefore',
+  'dedupKey',
+  'schedule',
+  'text',
+]
+
+export function filterParams(filter: JobFilter<JobKind>): FilterQuery {
+  checkOptions('filter', filter, KNOWN)
+  const states = listOf(filter.state) ?? STATES
+  for (const state of states) {
+    if (!STATES.includes(state)) {
+      throw new InvalidOptionError('state', state, `give one of ${STATES.join(', ')}`)
+    }
+  }
+  const kinds = listOf(filter.kind)?.map((kind) => (typeof kind === 'string' ? kind : kind.name))
+  const rest = {
+    kinds: arrayText(kinds),
+    queues: arrayText(listOf(filter.queue)),
+    created_after: instantOrNull('createdAfter', filter.createdAfter),
+    created_before: instantOrNull('createdBefore', filter.createdBefore),
+    finished_after: instantOrNull('finishedAfter', filter.finishedAfter),
+    finished_before: instantOrNull('finishedBefore', filter.finishedBefore),
+    dedup_key: textOrNull('dedupKey', filter.dedupKey),
+    schedule: textOrNull('schedule', filter.schedule),
+    text: textOrNull('text', filter.text),
+  }
+  const isFiltered = Object.values(rest).some((value) => value !== null)
+  return { params: { ...rest, states: arrayText(states) ?? '{}' }, isFiltered }
+}
+
+function listOf<T>(value: T | readonly T[] | undefined): readonly T[] | undefined {
+  if (value === undefined) return undefined
+  return isList(value) ? value : [value]
+}
+
+function isList<T>(value: T | readonly T[]): value is readonly T[] {
+  return Array.isArray(value)
+}
+
+/** Texts as an array literal. Text that the database cannot hold matches nothing there. */
+function arrayText(texts: readonly string[] | undefined): string | null {
+  if (texts === undefined) return null
+  const quoted = texts.map((text) => `"${text.replaceAll(/["\\]/g, '\\$&')}"`)
+  return `{${quoted.filter((text) => !text.includes('\u0000')).join(',')}}`
+}
+
+function instantOrNull(option: string, value: Date | undefined): string | null {
+  return value === undefined ? null : instantText(instant(option, value))
+}
+
+function textOrNull(option: string, value: string | undefined): string | null {
+  if (value === undefined) return null
+  if (typeof value !== 'string' || value.includes('\u0000')) {
+    throw new InvalidOptionError(option, value, 'pass text without U+0000')
+  }
+  return value
+}

@@ -1,0 +1,161 @@
+import { statement } from '../database/statement.ts'
+import type { Statement } from '../database/statement.ts'
+
+/** Every column a record is made of; the columns of places where the job is not are null. */
+export interface JobRow {
+  readonly id: string
+  readonly kind: string
+  readonly queue: string
+  readonly priority: number
+  readonly payload: string | null
+  readonly options: string | null
+  readonly dedup_key: string | null
+  readonly created_at: number
+  readonly schedule: string | null
+  readonly boundary: number | null
+  readonly state: 'pending' | 'running' | 'completed' | 'dead' | 'cancelled'
+  readonly run: number
+  readonly failures: number
+  readonly reason: string | null
+  readonly due_at: number | null
+  readonly is_due: boolean | null
+  readonly expires_at: number | null
+  readonly worker: string | null
+  readonly started_at: number | null
+  readonly lease_ends_at: number | null
+  readonly cancel_requested_at: number | null
+  readonly finished_at: number | null
+  readonly prune_at: number | null
+  readonly decided_by: string | null
+  readonly why: string | null
+  readonly note: string | null
+  readonly attachment: string | null
+  readonly result: string | null
+  readonly error: string | null
+}
+
+const instant = (column: string, name: string): string =>
+  `(extract(epoch from ${column}) * 1000)::float8 as ${name}`
+
+// One job from one snapshot: exactly one of the three places answers.
+const RECORD_COLUMNS = `
+  j.id, j.kind, coalesce(r.queue, l.queue, f.queue) as queue,
+  coalesce(r.priority, l.priority, j.priority)::int4 as priority,
+  j.payload::text as payload, j.options::text as options, j.dedup_key,
+  ${instant('j.created_at', 'created_at')},
+  j.schedule, ${instant('j.boundary', 'boundary')},
+  case when r.job_id is not null then 'pending' when l.job_id is not null then 'running' else f.state end as state,
+  coalesce(r.run, l.run, f.run) as run,
+  coalesce(r.failures, l.failures, f.failures) as failures,
+  coalesce(r.reason, f.reason) as reason,
+  ${instant('coalesce(r.due_at, l.due_at)', 'due_at')},
+  r.due_at <= $now::text::timestamptz as is_due,
+  ${instant('coalesce(r.expires_at, l.expires_at)', 'expires_at')},
+  coalesce(l.worker, f.worker) as worker,
+  ${instant('coalesce(l.started_at, f.started_at)', 'started_at')},
+  ${instant('l.lease_ends_at', 'lease_ends_at')},
+  ${instant('l.cancel_requested_at', 'cancel_requested_at')},
+  ${instant('f.finished_at', 'finished_at')},
+  ${instant('f.prune_at', 'prune_at')},
+  f.decided_by, f.why, f.note, f.attachment::text as attachment, f.result::text as result, f.error::text as error`
+
+const RECORD_PLACES = `
+left join lateral (select * from millrace.ready r where r.job_id = j.id limit 1) r on true
+left join lateral (select * from millrace.leases l where l.job_id = j.id limit 1) l on true
+left join lateral (select * from millrace.finished f where f.job_id = j.id limit 1) f on true`
+
+export const getJob: Statement<{ id: string }, JobRow> = statement(
+  'get_job',
+  `
+select ${RECORD_COLUMNS}
+from millrace.jobs j
+${RECORD_PLACES}
+where j.id = $id::text
+  and coalesce(r.job_id, l.job_id, f.job_id) is not null`,
+)
+
+/** A filter as the statements take it; null members do not restrict. */
+export type FilterParams = {
+  readonly states: string
+  readonly kinds: string | null
+  readonly queues: string | null
+  readonly created_after: string | null
+  readonly created_before: string | null
+  readonly finished_after: string | null
+  readonly finished_before: string | null
+  readonly dedup_key: string | null
+  readonly schedule: string | null
+  readonly text: string | null
+}
+
+export type ListParams = FilterParams & {
+  /** Ids strictly between the two. */
+  readonly after: string
+  readonly before: string
+  /** How many ids of each place one statement looks at, whatever it finds. */
+  readonly bound: number
+}
+
+/** A page's rows, each with how far the statement looked; a page that matched nothing is one row without id. */
+export interface ListRow extends Omit<JobRow, 'id'> {
+  readonly id: string | null
+  readonly looked_at: number
+  readonly looked_until: string | null
+}
+
+// Ids come from the primary keys of the places, at most $bound of them, so that a filter that
+// matches little costs no more than one that matches all; bodies are looked up by id afterwards.
+const listJobs = (name: string, order: 'asc' | 'desc'): Statement<ListParams, ListRow> =>
+  statement(
+    name,
+    `
+with seen as materialized (
+  select s.job_id
+  from (
+    (
+      select job_id from millrace.ready
+      where 'pending' = any ($states::text::text[]) and job_id > $after::text and job_id < $before::text
+      order by job_id ${order} limit $bound::int
+    )
+    union all
+    (
+      select job_id from millrace.leases
+      where 'running' = any ($states::text::text[]) and job_id > $after::text and job_id < $before::text
+      order by job_id ${order} limit $bound::int
+    )
+    union all
+    (
+      select job_id from millrace.finished
+      where state = any ($states::text::text[]) and job_id > $after::text and job_id < $before::text
+      order by job_id ${order} limit $bound::int
+    )
+  ) s
+  order by s.job_id ${order}
+  limit $bound::int
+),
+looked as (
+  select count(*)::int4 as looked_at, ${order === 'asc' ? 'max' : 'min'}(job_id) as looked_until
+  from seen
+)
+select looked.looked_at, looked.looked_until, m.*
+from looked
+left join (
+  select ${RECORD_COLUMNS}
+  from seen s
+  cross join lateral (select * from millrace.jobs j where j.id = s.job_id limit 1) j
+  ${RECORD_PLACES}
+  where ($kinds::text::text[] is null or j.kind = any ($kinds::text::text[]))
+    and ($queues::text::text[] is null or coalesce(r.queue, l.queue, f.queue) = any ($queues::text::text[]))
+    and ($created_after::text::timestamptz is null or j.created_at > $created_after::text::timestamptz)
+    and ($created_before::text::timestamptz is null or j.created_at < $created_before::text::timestamptz)
+    and ($finished_after::text::timestamptz is null or f.finished_at > $finished_after::text::timestamptz)
+    and ($finished_before::text::timestamptz is null or f.finished_at < $finished_before::text::timestamptz)
+    and ($dedup_key::text is null or j.dedup_key = $dedup_key::text)
+    and ($schedule::text is null or j.schedule = $schedule::text)
+    and ($text::text is null or strpos(j.payload::text, $text::text) > 0)
+) m on true
+order by m.id ${order}`,
+  )
+
+export const listJobsOldest: Statement<ListParams, ListRow> = listJobs('list_jobs_oldest', 'asc')
+export const listJobsNewest: Statement<ListParams, ListRow> = listJobs('list_jobs_newest', 'desc')

@@ -1,0 +1,63 @@
+import type { Ask } from './ask.ts'
+import { prepareAsk } from './ask.ts'
+import type { EnqueueResult } from './job.ts'
+import type { InputOf, JobKind } from './kind.ts'
+import type { EnqueueOptions, InputArgs } from './options.ts'
+
+/** The verbs that make sense inside a transaction of yours; a client is one too. */
+export interface Producer {
+  /**
+   * Enqueues one job. Resolves once it is committed (or, in your transaction, written: your commit
+   * decides). Throws `InvalidInputError`, `InvalidOptionError`, `PayloadTooLargeError` before
+   * anything is written, `DatabaseError` when the database stays away for 10 s.
+   *
+   * @example
+   * const { id } = await mill.enqueue(welcome, { userId }, { delay: '5m' })
+   */
+  enqueue<K extends JobKind>(kind: K, ...args: InputArgs<K, EnqueueOptions>): Promise<EnqueueResult>
+  /**
+   * Enqueues any number of jobs of a kind, all or nothing, in statements of up to 5 000; inputs are
+   * read as they are needed. Results come in the order of the inputs.
+   */
+  enqueueMany<K extends JobKind>(
+    kind: K,
+    inputs: Iterable<InputOf<K>> | AsyncIterable<InputOf<K>>,
+    options?: EnqueueOptions | ((input: InputOf<K>, index: number) => EnqueueOptions),
+  ): Promise<readonly EnqueueResult[]>
+}
+
+/** Where checked asks go: to the client's own connection, or into the caller's transaction. */
+export interface Destination {
+  readonly now: () => number
+  readonly maxPayload: number
+  readonly one: (ask: Ask) => Promise<EnqueueResult>
+  readonly many: (asks: AsyncIterable<Ask>) => Promise<readonly EnqueueResult[]>
+}
+
+export function producer(destination: Destination): Producer {
+  const { now, maxPayload } = destination
+
+  function prepare(kind: JobKind, input: unknown, options: EnqueueOptions): Ask | Promise<Ask> {
+    return prepareAsk(kind, input, { options, now: now(), maxPayload })
+  }
+
+  return {
+    async enqueue(kind: JobKind, input?: unknown, options: EnqueueOptions = {}) {
+      const ask = prepare(kind, input, options)
+      // Not awaited where it is there already: calls of one turn leave together, in their order.
+      return destination.one(ask instanceof Promise ? await ask : ask)
+    },
+    enqueueMany(kind, inputs, options = {}) {
+      return destination.many(asks())
+
+      async function* asks(): AsyncGenerator<Ask, void> {
+        let index = 0
+        for await (const input of inputs) {
+          const own = typeof options === 'function' ? options(input, index) : options
+          yield await prepare(kind, input, own)
+          index += 1
+        }
+      }
+    },
+  }
+}

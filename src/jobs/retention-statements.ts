@@ -1,0 +1,81 @@
+import { statement } from '../database/statement.ts'
+import type { Statement } from '../database/statement.ts'
+
+// H4: chosen rows (M1); a job that is redriven meanwhile is skipped, or was deleted first and the
+// redrive finds nothing: its body never goes without it.
+export const pruneJobs: Statement<{ most: number }, { pruned: number }> = statement(
+  'prune_jobs',
+  `
+with due as materialized (
+  select ctid as tid
+  from millrace.finished
+  where prune_at < $now::text::timestamptz
+  order by prune_at
+  limit $most::int
+  for update skip locked
+),
+gone as (
+  delete from millrace.finished
+  where ctid = any (array(select tid from due))
+  returning job_id
+),
+ids as materialized (
+  select coalesce(array_agg(job_id), '{}') as a from gone
+),
+entries as (
+  delete from millrace.journal
+  where job_id = any ((select a from ids)::text[])
+),
+bodies as (
+  delete from millrace.jobs
+  where id = any ((select a from ids)::text[])
+)
+select cardinality(a)::int4 as pruned
+from ids`,
+)
+
+// E4: pending jobs past their expiry. Read, then moved by id with the guard repeated, because how
+// long the record is kept is stamped on the job.
+export const expiredJobs: Statement<{ most: number }, { job_id: string; options: string | null }> =
+  statement(
+    'expired_jobs',
+    `
+select r.job_id, j.options::text as options
+from (
+  select job_id
+  from millrace.ready
+  where expires_at <= $now::text::timestamptz
+  order by expires_at
+  limit $most::int
+) r
+left join lateral (select options from millrace.jobs j where j.id = r.job_id limit 1) j on true`,
+  )
+
+export const expireJobs: Statement<{ jobs: string }, { job_id: string }> = statement(
+  'expire_jobs',
+  `
+with x as materialized (
+  select * from json_to_recordset($jobs::text::json) as x(id text, keep_ms float8)
+),
+due as materialized (
+  select r.ctid as tid
+  from millrace.ready r
+  where r.job_id = any (array(select id from x))
+    and (r.expires_at <= $now::text::timestamptz) is true
+  order by r.job_id
+  for update skip locked
+),
+gone as (
+  delete from millrace.ready
+  where ctid = any (array(select tid from due))
+  returning job_id, kind, queue, run, failures
+)
+insert into millrace.finished (job_id, state, reason, kind, queue, run, failures, finished_at, prune_at)
+select
+  g.job_id, 'dead', 'expired', g.kind, g.queue, g.run, g.failures, $now::text::timestamptz,
+  $now::text::timestamptz + x.keep_ms * interval '1 millisecond'
+from gone g
+join x on x.id = g.job_id
+on conflict (job_id) do nothing
+returning job_id`,
+)

@@ -1,0 +1,57 @@
+import { statement } from '../database/statement.ts'
+import type { Statement } from '../database/statement.ts'
+
+export interface JournalRow {
+  readonly entry: string
+  readonly job_id: string
+  readonly at: number
+  readonly outcome: string
+  readonly run: number
+  readonly failures: number
+  readonly worker: string | null
+  readonly started_at: number | null
+  readonly due_at: number | null
+  readonly reason: string | null
+  readonly recovered_by: string | null
+  readonly decided_by: string | null
+  readonly why: string | null
+  readonly decision: string | null
+  readonly asked_id: string | null
+  readonly note: string | null
+  readonly attachment: string | null
+  readonly error: string | null
+}
+
+// Both directions of one walk over (job_id, id): the journal, and the end of the job after it.
+const jobJournal = (
+  name: string,
+  order: 'asc' | 'desc',
+): Statement<{ job_id: string; after: string; before: string; most: number }, JournalRow> =>
+  statement(
+    name,
+    `
+select
+  entry::text as entry, job_id,
+  (extract(epoch from at) * 1000)::float8 as at,
+  outcome, run, failures, worker,
+  (extract(epoch from started_at) * 1000)::float8 as started_at,
+  (extract(epoch from due_at) * 1000)::float8 as due_at,
+  reason, recovered_by, decided_by, why, decision, asked_id, note,
+  attachment::text as attachment, error::text as error
+from millrace.timeline
+where job_id = $job_id::text
+  and entry > $after::text::bigint
+  and entry < $before::text::bigint
+order by entry ${order}
+limit $most::int`,
+  )
+
+export const jobJournalOldest: Statement<
+  { job_id: string; after: string; before: string; most: number },
+  JournalRow
+> = jobJournal('job_journal_oldest', 'asc')
+
+export const jobJournalNewest: Statement<
+  { job_id: string; after: string; before: string; most: number },
+  JournalRow
+> = jobJournal('job_journal_newest', 'desc')
