@@ -1,0 +1,41 @@
+/**
+ * `millrace/define`: for code that only defines kinds, in a browser or at the edge too. Nothing here
+ * imports from Node.
+ */
+export { defineJob } from './jobs/kind.ts'
+export { typed } from './core/schema.ts'
+export { duration } from './core/duration.ts'
+export { InvalidNameError, InvalidOptionError, MillraceError } from './errors.ts'
+
+export type {
+  InputOf,
+  JobKind,
+  JobOptions,
+  Keep,
+  KeepOptions,
+  KindTypes,
+  NameOf,
+  ParsedOf,
+  Priority,
+  ResultOf,
+  Retry,
+  StampedOptions,
+} from './jobs/kind.ts'
+export type {
+  CancelledJob,
+  CompletedJob,
+  DeadJob,
+  DeadReason,
+  Ended,
+  FinishedJob,
+  JobFacts,
+  JobRecord,
+  JobState,
+  PendingJob,
+  RunningJob,
+} from './jobs/job.ts'
+export type { Backoff, BackoffType } from './core/backoff.ts'
+export type { Duration, Unit } from './core/duration.ts'
+export type { Json, JsonSafe, MustBeJson } from './core/json.ts'
+export type { RecordedError } from './core/recorded-error.ts'
+export type { Schema, SchemaIn, SchemaIssue, SchemaOut, SchemaResult } from './core/schema.ts'

@@ -1,0 +1,98 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
+// Open a database
+export { open } from './open.ts'
+export type { OpenOptions } from './open-options.ts'
+export type { Mill } from './client.ts'
+export type { Database, Embedded, PgPool, PostgresJs } from './database/connect.ts'
+export type { Tx } from './database/transaction-types.ts'
+export type { Logger } from './telemetry/logger.ts'
+
+// Define kinds
+export { defineJob } from './jobs/kind.ts'
+export type {
+  InputOf,
+  JobKind,
+  JobOptions,
+  Keep,
+  KeepOptions,
+  KindTypes,
+  NameOf,
+  ParsedOf,
+  Priority,
+  ResultOf,
+  Retry,
+  StampedOptions,
+} from './jobs/kind.ts'
+export { typed } from './core/schema.ts'
+export type { Schema, SchemaIn, SchemaIssue, SchemaOut, SchemaResult } from './core/schema.ts'
+export type { Json, JsonSafe, MustBeJson } from './core/json.ts'
+export { duration } from './core/duration.ts'
+export type { Duration, Unit } from './core/duration.ts'
+export type { Backoff } from './core/backoff.ts'
+export type { OneOf } from './core/one-of.ts'
+
+// Enqueue
+export type { Producer } from './jobs/producer.ts'
+export type { EnqueueOptions, InputArgs } from './jobs/options.ts'
+export type { EnqueueOutcome, EnqueueResult } from './jobs/job.ts'
+
+// Work
+export { defineHandlers, isHandlers } from './worker/handlers.ts'
+export type { Handler, HandlerOptions, HandlerReturn, Handlers, Once } from './worker/handlers.ts'
+export type { Run } from './worker/run.ts'
+export { GiveUp, RetryIn } from './worker/verdict.ts'
+export { shutdownSignal } from './worker/shutdown.ts'
+export type { WorkerOptions } from './worker/options.ts'
+export type { Worker } from './worker/worker.ts'
+
+// Look inside
+export type { Jobs } from './jobs/jobs.ts'
+export type {
+  CancelledJob,
+  CompletedJob,
+  Cursor,
+  DeadJob,
+  DeadReason,
+  Ended,
+  Entry,
+  FinishedJob,
+  JobFacts,
+  JobFilter,
+  JobRecord,
+  JobState,
+  JournalEntry,
+  Listing,
+  ListOptions,
+  Page,
+  PendingJob,
+  RunEntry,
+  RunningJob,
+} from './jobs/job.ts'
+export type { RecordedError } from './core/recorded-error.ts'
+export type { Changed, RetryOptions } from './jobs/admin.ts'
+
+// Migrate
+export { migrations } from './migrations.ts'
+export type { GrantOptions, Migrations, MigrationsOptions, UpOptions } from './migrations.ts'
+export type { Migrated } from './database/migrate.ts'
+export type { MigrationState, MigrationStatus } from './database/migration-status.ts'
+
+// Errors
+export {
+  ClosedError,
+  DatabaseError,
+  InvalidInputError,
+  InvalidNameError,
+  InvalidOptionError,
+  LeaseLostError,
+  MigrationError,
+  MillraceError,
+  NotMigratedError,
+  PayloadTooLargeError,
+  RunTimeoutError,
+  ShutdownError,
+  UnknownJobError,
+  UnknownKindError,
+} from './errors.ts'
+export type { DatabaseErrorFacts, InputIssue, MigrationProblem } from './errors.ts'

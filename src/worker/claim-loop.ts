@@ -1,0 +1,144 @@
+import type { Clock } from '../core/clock.ts'
+import { bell } from '../core/wait.ts'
+import type { WakeHint } from '../database/hint.ts'
+import type { ClaimedRow } from './claim-statements.ts'
+import type { Claim, Claimer } from './claim.ts'
+import type { Marks } from './marks.ts'
+import type { Slots } from './slots.ts'
+
+/**
+ * The heart of a worker: claim as many as there are free slots, start them, and when nothing was
+ * left sleep until something can be due. What may end the sleep: a hint from an enqueue, the soonest
+ * job's time, a slot of a kind at its cap, or the poll, which is the truth when hints are lost.
+ */
+export interface ClaimLoop {
+  run(): Promise<void>
+  /** A hint from outside: something is, or will be, due. */
+  hear(hint: WakeHint): void
+  /** A slot was given back. */
+  slotGiven(): void
+  /** Ended runs were written: what waited because of them may go on. */
+  caughtUp(): void
+  stop(): void
+}
+
+export interface ClaimLoopOptions {
+  readonly clock: Clock
+  readonly claimer: Claimer
+  readonly slots: Slots
+  readonly marks: Marks
+  readonly queues: readonly string[]
+  /** Whether a kind or a queue may be at its cap while the worker has slots. */
+  readonly hasCaps: boolean
+  /** The longest sleep right now: it depends on whether hints arrive. */
+  readonly pollMs: () => number
+  /** Too many ended runs wait to be written: no new ones until they are. */
+  readonly isBehind: () => boolean
+  readonly start: (row: ClaimedRow) => void
+  /** What a claim brought that came after the stop: to be handed back. */
+  readonly handBack: (rows: readonly ClaimedRow[]) => void
+  readonly onFailure: (error: unknown) => void
+}
+
+// A job that is due but held by somebody: looked for again soon, and then less and less often (C7).
+const FIRST_RETRY = 5
+const LONGEST_RETRY = 1_000
+const FIRST_FAILURE_PAUSE = 100
+
+export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
+  const { clock, claimer, slots, marks } = options
+  const alarm = bell(clock)
+  let stopped = false
+  let retry = FIRST_RETRY
+  let failurePause = FIRST_FAILURE_PAUSE
+  let cancelHint: (() => void) | undefined
+  let hintedAt = Number.POSITIVE_INFINITY
+
+  async function run(): Promise<void> {
+    while (!stopped) {
+      const mustWait = slots.free() === 0 || options.isBehind()
+      const pause = mustWait ? LONGEST_RETRY : await step()
+      if (pause > 0 && !stopped) await alarm.wait(pause)
+    }
+    cancelHint?.()
+  }
+
+  /** One claim; gives how long to sleep after it, 0 to go on. */
+  async function step(): Promise<number> {
+    try {
+      const claim = await claimer.claim()
+      take(claim)
+      failurePause = FIRST_FAILURE_PAUSE
+      if (claim.jobs.length > 0) retry = FIRST_RETRY
+      if (claim.isFull) {
+        lookBackBeside()
+        return 0
+      }
+      return stopped ? 0 : await untilDue()
+    } catch (error) {
+      options.onFailure(error)
+      failurePause = Math.min(LONGEST_RETRY, failurePause * 2)
+      return failurePause
+    }
+  }
+
+  function take(claim: Claim): void {
+    if (stopped) options.handBack(claim.jobs)
+    else for (const row of claim.jobs) options.start(row)
+  }
+
+  async function untilDue(): Promise<number> {
+    const due = await claimer.nextDue()
+    const poll = options.pollMs()
+    const untilNext = due === null ? poll : Math.min(poll, due - clock.now())
+    if (untilNext <= 0) return nextRetry()
+    if (untilNext <= LOOK_BACK_BEFORE) return untilNext
+    if (!claimer.mayLookBack()) return Math.min(untilNext, claimer.untilLookBack())
+    return (await claimer.lookBack()) ? nextRetry() : untilNext
+  }
+
+  function nextRetry(): number {
+    const pause = retry
+    retry = Math.min(LONGEST_RETRY, retry * 2)
+    return pause
+  }
+
+  /** While there is always something to claim, what committed late is looked for beside the claims. */
+  function lookBackBeside(): void {
+    if (claimer.mayLookBack()) void claimer.lookBack().catch(options.onFailure)
+  }
+
+  return {
+    run,
+    hear(hint) {
+      if (hint.type === 'resync') {
+        alarm.ring()
+        return
+      }
+      if (!options.queues.includes(hint.queue)) return
+      marks.lowerQueue(hint.queue, hint.dueAt)
+      if (hint.dueAt <= clock.now()) alarm.ring()
+      else ringAt(hint.dueAt)
+    },
+    slotGiven() {
+      if (slots.free() === 1 || options.hasCaps) alarm.ring()
+    },
+    caughtUp: alarm.ring,
+    stop() {
+      stopped = true
+      alarm.ring()
+    },
+  }
+
+  function ringAt(instant: number): void {
+    if (instant >= hintedAt) return
+    cancelHint?.()
+    hintedAt = instant
+    cancelHint = clock.after(instant - clock.now(), () => {
+      hintedAt = Number.POSITIVE_INFINITY
+      alarm.ring()
+    })
+  }
+}
+
+const LOOK_BACK_BEFORE = 1_000

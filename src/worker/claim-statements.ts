@@ -1,0 +1,190 @@
+import { statement } from '../database/statement.ts'
+import type { Statement } from '../database/statement.ts'
+
+/**
+ * One probe of the claim index: due rows of one queue and one level, of the kinds of one lane (the
+ * kinds without a cap together, each capped kind alone), from a mark on.
+ */
+export interface ProbeRow {
+  readonly turn: number
+  readonly queue: string
+  readonly level: number
+  readonly lane: number
+  readonly kinds: readonly string[]
+  readonly mark_due: string
+  readonly mark_id: string
+  /** At most this many rows of this probe. */
+  readonly most: number
+  /** At most this many rows of the lane over all queues and levels, and of the queue over all levels. */
+  readonly lane_most: number
+  readonly queue_most: number
+}
+
+export interface ClaimedRow {
+  readonly job_id: string
+  readonly run: number
+  readonly kind: string
+  readonly queue: string
+  readonly priority: number
+  readonly failures: number
+  readonly due_at: number
+  readonly lease_ms: number
+  readonly lease_ends_at: number
+  readonly payload: string | null
+  readonly options: string | null
+}
+
+export interface ClaimParams extends Readonly<Record<string, string | number>> {
+  readonly probes: string
+  readonly most: number
+  readonly worker: string
+  readonly now: string
+}
+
+const PROBES = `
+p as materialized (
+  select *
+  from json_to_recordset($probes::text::json) as p(
+    turn int, queue text, level smallint, lane int, kinds text[],
+    mark_due timestamptz, mark_id text, most int, lane_most int, queue_most int
+  )
+)`
+
+// Future rows are never walked: the probe stops at $now. A row comparison with the mark is an index
+// condition, so dead entries before it are not walked either.
+const DUE_ROWS = `
+  from p
+  cross join lateral (
+    select r.ctid as tid, r.due_at, r.job_id
+    from millrace.ready r
+    where r.queue = p.queue
+      and r.priority = p.level
+      and (r.due_at, r.job_id) >= (p.mark_due, p.mark_id)
+      and r.due_at <= $now::text::timestamptz
+      and r.kind = any (p.kinds)
+      and (r.expires_at is null or r.expires_at > $now::text::timestamptz)
+    order by r.due_at, r.job_id
+    limit p.most
+    for update skip locked
+  ) d`
+
+// Only what the limit pulls is locked: probes come in the order of their turn.
+const FIRST_DUE = `
+chosen as materialized (
+  select d.tid
+  ${DUE_ROWS}
+  limit $most::int
+)`
+
+// With caps a lane or a queue may find more than it may take; the rest is unlocked when the
+// statement ends. A lane's cap counts over queues, a queue's over lanes.
+const WITHIN_CAPS = `
+found as materialized (
+  select d.tid, d.due_at, d.job_id, p.turn, p.level, p.lane, p.lane_most, p.queue_most
+  ${DUE_ROWS}
+),
+in_lanes as (
+  select f.*, row_number() over (partition by f.lane order by f.turn, f.level, f.due_at, f.job_id) as place_in_lane
+  from found f
+),
+in_queues as (
+  select l.*, row_number() over (partition by l.turn order by l.level, l.due_at, l.job_id) as place_in_queue
+  from in_lanes l
+  where l.place_in_lane <= l.lane_most
+),
+chosen as materialized (
+  select q.tid
+  from in_queues q
+  where q.place_in_queue <= q.queue_most
+  order by q.turn, q.level, q.due_at, q.job_id
+  limit $most::int
+)`
+
+// M1: the rows that were chosen and locked are deleted by ctid, all else reads what the DELETE
+// returned. A stray lease never fails a claim (C8), a missing body comes back as NULL.
+const TAKE = `
+gone as (
+  delete from millrace.ready
+  where ctid = any (array(select tid from chosen))
+  returning job_id, queue, kind, priority, due_at, expires_at, lease_ms, run, failures, dedup_key
+),
+leased as (
+  insert into millrace.leases (
+    job_id, worker, queue, kind, priority, started_at, lease_ends_at, due_at, expires_at, lease_ms, run, failures, dedup_key
+  )
+  select
+    job_id, $worker::text, queue, kind, priority, $now::text::timestamptz, $now::text::timestamptz + lease_ms * interval '1 millisecond',
+    due_at, expires_at, lease_ms, run + 1, failures, dedup_key
+  from gone
+  on conflict (job_id) do nothing
+  returning job_id, run, kind, queue, priority, failures, due_at, lease_ms, lease_ends_at
+)
+select
+  l.job_id, l.run, l.kind, l.queue, l.priority::int4 as priority, l.failures,
+  (extract(epoch from l.due_at) * 1000)::float8 as due_at,
+  l.lease_ms::float8 as lease_ms,
+  (extract(epoch from l.lease_ends_at) * 1000)::float8 as lease_ends_at,
+  j.payload::text as payload,
+  j.options::text as options
+from leased l
+left join lateral (select payload, options from millrace.jobs j where j.id = l.job_id limit 1) j on true`
+
+export const claimJobs: Statement<ClaimParams, ClaimedRow> = statement(
+  'claim_jobs',
+  `with ${PROBES}, ${FIRST_DUE}, ${TAKE}`,
+)
+
+export const claimJobsWithinCaps: Statement<ClaimParams, ClaimedRow> = statement(
+  'claim_jobs_within_caps',
+  `with ${PROBES}, ${WITHIN_CAPS}, ${TAKE}`,
+)
+
+// C7: the soonest due row of each queue and level, past ones (locked by others) included.
+export const nextDue: Statement<{ probes: string }, { due_at: number | null }> = statement(
+  'next_due',
+  `
+with ${PROBES}
+select (extract(epoch from min(d.due_at)) * 1000)::float8 as due_at
+from p
+cross join lateral (
+  select r.due_at
+  from millrace.ready r
+  where r.queue = p.queue
+    and r.priority = p.level
+    and (r.due_at, r.job_id) >= (p.mark_due, p.mark_id)
+    and r.kind = any (p.kinds)
+    and (r.expires_at is null or r.expires_at > $now::text::timestamptz)
+  order by r.due_at
+  limit 1
+) d`,
+)
+
+/** The first due row that a mark would hide; where none is, the probe has no row. */
+export interface HiddenRow {
+  readonly queue: string
+  readonly level: number
+  readonly lane: number
+  readonly due_at: number
+  readonly job_id: string
+}
+
+// A commit that came late lies before the mark. The walk from the start steps over every dead entry
+// there, so it only looks, and never on the connection that claims.
+export const lookBeforeMarks: Statement<{ probes: string }, HiddenRow> = statement(
+  'look_before_marks',
+  `
+with ${PROBES}
+select p.queue, p.level::int4 as level, p.lane, (extract(epoch from d.due_at) * 1000)::float8 as due_at, d.job_id
+from p
+cross join lateral (
+  select r.due_at, r.job_id
+  from millrace.ready r
+  where r.queue = p.queue
+    and r.priority = p.level
+    and (r.due_at, r.job_id) < (p.mark_due, p.mark_id)
+    and r.kind = any (p.kinds)
+    and (r.expires_at is null or r.expires_at > $now::text::timestamptz)
+  order by r.due_at, r.job_id
+  limit 1
+) d`,
+)

@@ -1,0 +1,85 @@
+import type { Clock } from '../core/clock.ts'
+import { bell } from '../core/wait.ts'
+import { isForAMember } from '../database/batcher.ts'
+import type { Lane } from '../database/executor.ts'
+import { decodePolicy } from '../jobs/policy.ts'
+import { expiredJobs, expireJobs, pruneJobs } from '../jobs/retention-statements.ts'
+import { kept } from './fate.ts'
+
+/**
+ * What must be done now and then by somebody, and by any worker: ending jobs that expired before
+ * they ran, and removing records whose time is over. In batches, so that no pass holds anything long.
+ */
+export interface Housekeeper {
+  run(): Promise<void>
+  /** One pass now. */
+  sweep(): Promise<void>
+  stop(): void
+}
+
+export interface HousekeeperOptions {
+  readonly clock: Clock
+  readonly lane: Lane
+  readonly everyMs: number
+  readonly onFailure: (error: unknown) => void
+}
+
+const BATCH = 1_000
+
+export function housekeeper(options: HousekeeperOptions): Housekeeper {
+  const { clock, lane, everyMs } = options
+  const alarm = bell(clock)
+  let stopped = false
+
+  async function run(): Promise<void> {
+    while (!stopped) {
+      await sweep().catch(options.onFailure)
+      await alarm.wait(everyMs)
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    await untilShort(expire)
+    await untilShort(prune)
+  }
+
+  async function untilShort(batch: () => Promise<number>): Promise<void> {
+    let done = BATCH
+    while (done >= BATCH && !stopped) done = await batch()
+  }
+
+  async function expire(): Promise<number> {
+    const expired = await lane.run(expiredJobs, { most: BATCH })
+    const jobs = expired.map(({ job_id, options: stamped }) => ({
+      id: job_id,
+      ...kept(decodePolicy(stamped).keep.dead),
+    }))
+    return expireAll(jobs)
+  }
+
+  /** A job whose end cannot be written is halved out of the batch, so that it does not keep the others. */
+  async function expireAll(jobs: readonly { readonly id: string }[]): Promise<number> {
+    if (jobs.length === 0) return 0
+    try {
+      return (await lane.run(expireJobs, { jobs: JSON.stringify(jobs) })).length
+    } catch (error) {
+      if (!isForAMember(error) || jobs.length === 1) throw error
+      const half = jobs.length >> 1
+      return (await expireAll(jobs.slice(0, half))) + (await expireAll(jobs.slice(half)))
+    }
+  }
+
+  async function prune(): Promise<number> {
+    const [row] = await lane.run(pruneJobs, { most: BATCH })
+    return row?.pruned ?? 0
+  }
+
+  return {
+    run,
+    sweep,
+    stop() {
+      stopped = true
+      alarm.ring()
+    },
+  }
+}

@@ -1,0 +1,92 @@
+import { statement } from '../database/statement.ts'
+import type { Statement } from '../database/statement.ts'
+
+export interface HeldRow {
+  readonly job_id: string
+  readonly run: number
+  readonly lease_ends_at: number
+}
+
+const RUNS = `
+x as materialized (
+  select * from json_to_recordset($runs::text::json) as x(id text, run int)
+)`
+
+// L1: names the runs, never the worker alone, so that a stray lease of a claim whose answer was lost
+// is not kept alive. A row that somebody holds is skipped, and renewed within a second.
+export const renewLeases: Statement<{ runs: string; worker: string }, HeldRow> = statement(
+  'renew_leases',
+  `
+with ${RUNS},
+held as materialized (
+  select l.job_id
+  from millrace.leases l
+  where l.job_id = any (array(select id from x))
+    and ((l.job_id, l.run) in (select id, run from x)) is true
+    and l.worker = $worker::text
+  order by l.job_id
+  for no key update skip locked
+)
+update millrace.leases l
+set lease_ends_at = greatest(l.lease_ends_at, $now::text::timestamptz + l.lease_ms * interval '1 millisecond')
+where l.job_id = any (array(select job_id from held))
+returning l.job_id, l.run, (extract(epoch from l.lease_ends_at) * 1000)::float8 as lease_ends_at`,
+)
+
+// What a renewal did not return was skipped or is lost; only a second look tells.
+export const heldLeases: Statement<{ runs: string; worker: string }, HeldRow> = statement(
+  'held_leases',
+  `
+with ${RUNS}
+select l.job_id, l.run, (extract(epoch from l.lease_ends_at) * 1000)::float8 as lease_ends_at
+from millrace.leases l
+where l.job_id = any (array(select id from x))
+  and ((l.job_id, l.run) in (select id, run from x)) is true
+  and l.worker = $worker::text`,
+)
+
+/** A lease somebody must decide about, with what the decision needs. */
+export interface LapsedRow {
+  readonly job_id: string
+  readonly run: number
+  readonly worker: string
+  readonly kind: string
+  readonly failures: number
+  readonly started_at: number
+  readonly lease_ends_at: number
+  readonly options: string | null
+}
+
+const DECISION_COLUMNS = `
+  l.job_id, l.run, l.worker, l.kind, l.failures,
+  (extract(epoch from l.started_at) * 1000)::float8 as started_at,
+  (extract(epoch from l.lease_ends_at) * 1000)::float8 as lease_ends_at,
+  j.options::text as options`
+
+// The head of the index, from a mark on: what lapsed, and what will before the next look unless it is renewed.
+export const lapsedLeases: Statement<{ mark: string; until: string; most: number }, LapsedRow> = statement(
+  'lapsed_leases',
+  `
+select ${DECISION_COLUMNS}
+from (
+  select *
+  from millrace.leases
+  where lease_ends_at >= $mark::text::timestamptz
+    and lease_ends_at < $until::text::timestamptz
+  order by lease_ends_at
+  limit $most::int
+) l
+left join lateral (select options from millrace.jobs j where j.id = l.job_id limit 1) j on true
+order by l.lease_ends_at`,
+)
+
+// C8: leases of this worker from the instants of claims whose answers did not arrive.
+export const strayLeases: Statement<{ worker: string; instants: string }, LapsedRow> = statement(
+  'stray_leases',
+  `
+select ${DECISION_COLUMNS}
+from millrace.leases l
+left join lateral (select options from millrace.jobs j where j.id = l.job_id limit 1) j on true
+where l.worker = $worker::text
+  and l.started_at = any ($instants::text::timestamptz[])`,
+)

@@ -1,0 +1,160 @@
+import type { ClaimedRow, HiddenRow, ProbeRow } from './claim-statements.ts'
+import { markText } from './marks.ts'
+import type { Marks } from './marks.ts'
+import type { Slots } from './slots.ts'
+
+/**
+ * What a claim asks for, as rows: every level of every queue, in the order of the worker's turns,
+ * once for each lane. A lane is a set of kinds that are counted together: all kinds without a cap
+ * are one, each capped kind is one of its own. Pure: slots and marks go in, rows come out.
+ */
+export interface KindLane {
+  readonly kinds: readonly string[]
+  /** The cap of the lane's one kind; null for the lane of kinds without. */
+  readonly capped: boolean
+  readonly key: string
+}
+
+export interface ProbeSpace {
+  readonly queues: readonly string[]
+  readonly lanes: readonly KindLane[]
+  readonly queueCaps: ReadonlyMap<string, number>
+}
+
+export interface ClaimPlan {
+  readonly rows: readonly ProbeRow[]
+  /** Whether a cap may bind, so that the statement has to count. */
+  readonly hasCaps: boolean
+}
+
+export const LEVELS: readonly number[] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+
+/** Kinds of one worker in lanes. */
+export function lanesOf(
+  kinds: Iterable<{ readonly name: string; readonly concurrency: number | null }>,
+): readonly KindLane[] {
+  const uncapped: string[] = []
+  const lanes: KindLane[] = []
+  for (const kind of kinds) {
+    if (kind.concurrency === null) uncapped.push(kind.name)
+    else lanes.push({ kinds: [kind.name], capped: true, key: kind.name })
+  }
+  if (uncapped.length > 0) {
+    uncapped.sort()
+    lanes.unshift({ kinds: uncapped, capped: false, key: uncapped.join('\0') })
+  }
+  return lanes
+}
+
+/** The probes of one claim of at most `most` rows, the queue of this turn first. */
+export function planClaim(
+  space: ProbeSpace,
+  state: { readonly slots: Slots; readonly marks: Marks; readonly turn: number; readonly most: number },
+): ClaimPlan {
+  const { slots, marks, most } = state
+  const rows: ProbeRow[] = []
+  const open = space.lanes.map((lane) =>
+    lane.capped ? Math.min(most, slots.freeOfKind(lane.kinds[0] ?? '')) : most,
+  )
+  for (const [turn, queue] of inTurn(space.queues, state.turn).entries()) {
+    const queueMost = Math.min(most, slots.freeOfQueue(queue))
+    if (queueMost === 0) continue
+    for (const level of LEVELS) {
+      for (const [index, lane] of space.lanes.entries()) {
+        const laneMost = open[index] ?? 0
+        if (laneMost === 0) continue
+        const mark = marks.of({ queue, level, lane: lane.key })
+        rows.push({
+          turn,
+          queue,
+          level,
+          lane: index,
+          kinds: lane.kinds,
+          mark_due: markText(mark),
+          mark_id: mark.id,
+          most: Math.min(laneMost, queueMost),
+          lane_most: laneMost,
+          queue_most: queueMost,
+        })
+      }
+    }
+  }
+  return { rows, hasCaps: space.queueCaps.size > 0 || space.lanes.some((lane) => lane.capped) }
+}
+
+/** Moves the marks to where a claim got, made at `now` with `most` rows asked for. */
+export function recordWalk(
+  plan: ClaimPlan,
+  claimed: readonly ClaimedRow[],
+  state: { readonly space: ProbeSpace; readonly marks: Marks; readonly now: number; readonly most: number },
+): void {
+  const taken = groupByProbe(claimed, state.space.lanes)
+  let pulled = 0
+  for (const row of plan.rows) {
+    const lane = state.space.lanes[row.lane]
+    if (lane === undefined) continue
+    const rows = taken.get(probeKey(row.queue, row.level, row.lane)) ?? []
+    pulled += rows.length
+    const last = rows.at(-1)
+    state.marks.walked(
+      { queue: row.queue, level: row.level, lane: lane.key },
+      {
+        last: last === undefined ? undefined : { due: last.due_at, id: last.job_id },
+        // Once the limit is reached nothing is known of the probes behind; a capped claim may have
+        // left rows of this very probe behind.
+        exhausted: pulled < state.most && !(plan.hasCaps && leftBehind(row, claimed, rows.length)),
+        now: state.now,
+      },
+    )
+  }
+}
+
+/** Lowers the marks that hid something due. True when any did. */
+export function lowerMarks(hidden: readonly HiddenRow[], space: ProbeSpace, marks: Marks): boolean {
+  for (const row of hidden) {
+    const lane = space.lanes[row.lane]
+    if (lane === undefined) continue
+    marks.lower(
+      { queue: row.queue, level: row.level, lane: lane.key },
+      { due: row.due_at, id: row.job_id },
+    )
+  }
+  return hidden.length > 0
+}
+
+// In a capped claim a probe may have found more than its lane or its queue was allowed.
+function leftBehind(row: ProbeRow, claimed: readonly ClaimedRow[], own: number): boolean {
+  if (own >= row.most) return true
+  const inQueue = claimed.filter((each) => each.queue === row.queue).length
+  const inLane = claimed.filter((each) => row.kinds.includes(each.kind)).length
+  return inQueue >= row.queue_most || inLane >= row.lane_most
+}
+
+function inTurn(queues: readonly string[], turn: number): readonly string[] {
+  const first = queues.length === 0 ? 0 : turn % queues.length
+  return [...queues.slice(first), ...queues.slice(0, first)]
+}
+
+function groupByProbe(
+  claimed: readonly ClaimedRow[],
+  lanes: readonly KindLane[],
+): ReadonlyMap<string, readonly ClaimedRow[]> {
+  const laneOfKind = new Map(
+    lanes.flatMap((lane, index) => lane.kinds.map((kind) => [kind, index] as const)),
+  )
+  const groups = new Map<string, ClaimedRow[]>()
+  for (const row of claimed) {
+    const key = probeKey(row.queue, row.priority, laneOfKind.get(row.kind) ?? -1)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [row])
+    else group.push(row)
+  }
+  for (const group of groups.values()) {
+    group.sort((a, b) => a.due_at - b.due_at || (a.job_id < b.job_id ? -1 : 1))
+  }
+  return groups
+}
+
+function probeKey(queue: string, level: number, lane: number): string {
+  return `${level} ${lane} ${queue}`
+}

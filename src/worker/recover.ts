@@ -1,0 +1,130 @@
+import type { Clock } from '../core/clock.ts'
+import { instantText } from '../core/instant-text.ts'
+import { bell } from '../core/wait.ts'
+import type { Lane } from '../database/executor.ts'
+import { decodePolicy } from '../jobs/policy.ts'
+import { afterLapse, afterRelease } from './fate.ts'
+import { lapsedLeases } from './lease-statements.ts'
+import type { LapsedRow } from './lease-statements.ts'
+import type { Roster } from './roster.ts'
+import { recoverRuns } from './settle-statements.ts'
+import type { FateRow } from './settle-statements.ts'
+import type { Strays } from './strays.ts'
+
+/**
+ * Takes jobs from workers that went away without a word (L3). Any worker does it, at its start and
+ * on a timer: read what lapsed, decide, move with the owner and "still lapsed" repeated in the
+ * statement. What lives here is never touched; what this worker holds by name and does not run came
+ * from a lost answer, and goes back without a failure.
+ */
+export interface Recoverer {
+  run(): Promise<void>
+  /** One pass now. Gives the instant of the next lease to lapse that it saw, or null. */
+  sweep(): Promise<number | null>
+  stop(): void
+}
+
+export interface RecovererOptions {
+  readonly worker: string
+  readonly clock: Clock
+  readonly lane: Lane
+  readonly roster: Roster
+  readonly strays: Strays
+  /** Look at least this often, in milliseconds. */
+  readonly everyMs: number
+  /** Grows when the clock was out of step: then nothing is recovered for one renewal period. */
+  readonly doubts: () => number
+  readonly hintUntil: () => string
+  readonly onFailure: (error: unknown) => void
+}
+
+/** Lapsed for less than this may still be renewed or settled by its owner. */
+export const GRACE = 1_000
+const MOST = 500
+const FAILED_PAUSE = 1_000
+// No statement of ours may still be under way after this, so no lease appears that ended before it.
+const COMMIT_LIMIT = 60_000
+
+export function recoverer(options: RecovererOptions): Recoverer {
+  const { worker, clock, lane, roster, strays, everyMs } = options
+  const alarm = bell(clock)
+  let stopped = false
+  let doubtsSeen = options.doubts()
+  let mark = Number.NEGATIVE_INFINITY
+
+  async function run(): Promise<void> {
+    while (!stopped) await alarm.wait(await pass())
+  }
+
+  /** One pass, and how long to wait after it. */
+  async function pass(): Promise<number> {
+    if (options.doubts() !== doubtsSeen) {
+      doubtsSeen = options.doubts()
+      return everyMs
+    }
+    try {
+      const next = await sweep()
+      if (next === null) return everyMs
+      return Math.max(0, Math.min(everyMs, next + GRACE + 1 - clock.now()))
+    } catch (error) {
+      options.onFailure(error)
+      return FAILED_PAUSE
+    }
+  }
+
+  async function sweep(): Promise<number | null> {
+    for (;;) {
+      const now = clock.now()
+      const until = now + everyMs
+      const rows = await lane.run(lapsedLeases, {
+        mark: mark === Number.NEGATIVE_INFINITY ? '-infinity' : instantText(mark),
+        until: instantText(until),
+        most: MOST,
+      })
+      const lapsed = rows.filter((row) => row.lease_ends_at < now - GRACE)
+      const fates = lapsed.flatMap((row) => fateOf(row))
+      const moved = fates.length === 0 ? 0 : await recover(fates, now)
+      if (rows.length === MOST && moved > 0) continue
+      mark = nextMark(rows, now)
+      return soonest(rows.slice(lapsed.length))
+    }
+  }
+
+  async function recover(fates: readonly FateRow[], now: number): Promise<number> {
+    const moved = await lane.run(recoverRuns, {
+      fates: JSON.stringify(fates),
+      recovered_by: worker,
+      lapsed_before: instantText(now - GRACE),
+      hint_until: options.hintUntil(),
+    })
+    return moved.length
+  }
+
+  function fateOf(row: LapsedRow): readonly FateRow[] {
+    const lease = { id: row.job_id, run: row.run, worker: row.worker }
+    if (row.worker === worker) {
+      if (roster.has(row.job_id, row.run) || strays.isUnderWay(row.started_at)) return []
+      return [{ ...afterRelease(lease), worker }]
+    }
+    const policy = decodePolicy(row.options)
+    return [afterLapse({ ...lease, failures: row.failures, policy, remarks: {} })]
+  }
+
+  return {
+    run,
+    sweep,
+    stop() {
+      stopped = true
+      alarm.ring()
+    },
+  }
+}
+
+/** Where the next walk may begin: nothing before it can lapse any more, but for what is still there. */
+function nextMark(rows: readonly LapsedRow[], now: number): number {
+  return Math.min(now - COMMIT_LIMIT, rows[0]?.lease_ends_at ?? now)
+}
+
+function soonest(rows: readonly LapsedRow[]): number | null {
+  return rows[0]?.lease_ends_at ?? null
+}

@@ -1,0 +1,166 @@
+import { statement } from '../database/statement.ts'
+import type { Statement } from '../database/statement.ts'
+
+/** What becomes of one run. Members that are not there are NULL, so that a plain completion is short. */
+export interface FateRow {
+  readonly id: string
+  readonly run: number
+  /** The owner, where it is not the settling worker itself. */
+  readonly worker?: string
+  readonly outcome: 'completed' | 'retried' | 'released' | 'dead' | 'stale-recovered'
+  readonly reason?: string
+  /** Failures from now on; not there: as before. */
+  readonly failures?: number
+  /** Due so long from now; not there: its old place in line. */
+  readonly delay_ms?: number
+  /** How long its record is kept once it ended; not there: for ever. */
+  readonly keep_ms?: number
+  readonly note?: string
+  readonly attachment?: string
+  readonly result?: string
+  readonly error?: string
+}
+
+const FATES = `
+x as materialized (
+  select *
+  from json_to_recordset($fates::text::json) as x(
+    id text, run int, worker text, outcome text, reason text, failures int, delay_ms float8, keep_ms float8,
+    note text, attachment text, result text, error text
+  )
+)`
+
+const GONE_COLUMNS = `
+  job_id, run, worker, queue, kind, priority, started_at, due_at, expires_at, lease_ms, failures, dedup_key`
+
+/**
+ * Where a job goes once its lease is gone: back into line with a journal entry, or among the
+ * finished. Everything reads the rows that the DELETE returned, so a fate whose guard missed
+ * writes nothing at all. A job that returns stands beside a twin of its key (sibling = its id, D5):
+ * it never fails on one and never waits for an ask that is not committed.
+ */
+const routes = (recoveredBy: string): string => `
+fate as materialized (
+  select
+    g.job_id, g.run, g.worker, g.queue, g.kind, g.priority, g.started_at, g.expires_at, g.lease_ms, g.dedup_key,
+    x.outcome, x.reason, x.note, x.attachment, x.result, x.error,
+    coalesce(x.failures, g.failures) as failures,
+    coalesce($now::text::timestamptz + x.delay_ms * interval '1 millisecond', g.due_at) as due_at,
+    $now::text::timestamptz + x.keep_ms * interval '1 millisecond' as prune_at
+  from gone g
+  join x on x.id = g.job_id and x.run = g.run
+),
+again as (
+  insert into millrace.ready (
+    job_id, queue, kind, priority, due_at, expires_at, lease_ms, run, failures, reason, dedup_key, sibling
+  )
+  select
+    job_id, queue, kind, priority, due_at, expires_at, lease_ms, run, failures, reason, dedup_key,
+    case when dedup_key is null then '' else job_id end
+  from fate
+  where outcome in ('retried', 'released', 'stale-recovered')
+  on conflict (job_id) do nothing
+  returning queue, due_at
+),
+ended as (
+  insert into millrace.finished (
+    job_id, state, reason, kind, queue, run, failures, worker, recovered_by, started_at, finished_at, prune_at,
+    note, attachment, result, error
+  )
+  select
+    job_id, outcome, reason, kind, queue, run, failures, worker, ${recoveredBy}, started_at, $now::text::timestamptz, prune_at,
+    note, attachment::json, result::json, error::json
+  from fate
+  where outcome in ('completed', 'dead')
+  on conflict (job_id) do nothing
+),
+logged as (
+  insert into millrace.journal (
+    job_id, at, outcome, run, failures, worker, recovered_by, started_at, due_at, note, attachment, error
+  )
+  select
+    job_id, $now::text::timestamptz, outcome, run, failures, worker, ${recoveredBy}, started_at, due_at,
+    note, attachment::json, error::json
+  from fate
+  where outcome in ('retried', 'released', 'stale-recovered')
+),
+hints as (
+  select count(pg_notify('{{channel}}', 'due ' || floor(extract(epoch from h.due_at) * 1000)::bigint || ' ' || h.queue)) as sent
+  from (
+    select queue, min(due_at) as due_at
+    from again
+    where due_at <= $hint_until::text::timestamptz
+    group by queue
+  ) h
+)
+select fate.job_id, fate.run
+from fate
+where (select sent from hints) is not null`
+
+export interface MovedRow {
+  readonly job_id: string
+  readonly run: number
+}
+
+// Given ids (M1): by key, the guard as a membership that no index serves. `using x` would walk all
+// leases or compare every pair; deleting by ctid would miss a lease that a renewal just rewrote.
+export const settleRuns: Statement<{ fates: string; worker: string; hint_until: string }, MovedRow> =
+  statement(
+    'settle_runs',
+    `
+with ${FATES},
+gone as (
+  delete from millrace.leases
+  where job_id = any (array(select id from x))
+    and ((job_id, run) in (select id, run from x)) is true
+    and worker = $worker::text
+  returning ${GONE_COLUMNS}
+),
+${routes('null::text')}`,
+  )
+
+// A settlement whose answer was lost (M8), or that missed: which of these runs did settle themselves?
+// What somebody else recorded of the run (recovered_by) is not its own settlement.
+export const settledRuns: Statement<{ runs: string; worker: string }, MovedRow> = statement(
+  'settled_runs',
+  `
+with x as materialized (
+  select * from json_to_recordset($runs::text::json) as x(id text, run int)
+)
+select x.id as job_id, x.run
+from x
+where exists (
+    select from millrace.finished f
+    where f.job_id = x.id and f.run = x.run and f.worker = $worker::text and f.recovered_by is null
+  )
+  or exists (
+    select from millrace.journal e
+    where e.job_id = x.id and e.run = x.run and e.worker = $worker::text and e.recovered_by is null
+  )`,
+)
+
+// Chosen rows (M1), with the owner and "still lapsed" repeated: a lease that its owner renewed or
+// settled since it was read stays as it is, and one that is being renewed right now is skipped.
+export const recoverRuns: Statement<
+  { fates: string; recovered_by: string | null; lapsed_before: string; hint_until: string },
+  MovedRow
+> = statement(
+  'recover_runs',
+  `
+with ${FATES},
+due as materialized (
+  select l.ctid as tid
+  from millrace.leases l
+  where l.job_id = any (array(select id from x))
+    and ((l.job_id, l.run, l.worker) in (select id, run, worker from x)) is true
+    and l.lease_ends_at < $lapsed_before::text::timestamptz
+  order by l.job_id
+  for update skip locked
+),
+gone as (
+  delete from millrace.leases
+  where ctid = any (array(select tid from due))
+  returning ${GONE_COLUMNS}
+),
+${routes('$recovered_by::text')}`,
+)

@@ -1,0 +1,87 @@
+import type { Clock } from '../core/clock.ts'
+import { batcher } from '../database/batcher.ts'
+import type { Lane } from '../database/executor.ts'
+import { repeat } from '../database/repeat.ts'
+import { settledRuns, settleRuns } from './settle-statements.ts'
+import type { FateRow, MovedRow } from './settle-statements.ts'
+
+/**
+ * Writes what became of runs: everything that ended while the last statement was in flight goes in
+ * the next one. A failure that passes is repeated until the leases end; after a commit of unknown
+ * outcome the records are looked up first, so that a run that did settle is never told it lost (O1).
+ */
+export interface Settler {
+  /** True when the fate was applied, false when the lease was not there any more: nothing was written. */
+  settle(settlement: Settlement): Promise<boolean>
+  /** Runs handed in and not written yet. */
+  readonly size: number
+  /** Resolves when everything handed in is written or given up. */
+  idle(): Promise<void>
+}
+
+export interface Settlement {
+  readonly fate: FateRow
+  /** Until when a failed statement is worth repeating. */
+  readonly leaseEndsAt: number
+}
+
+export interface SettlerOptions {
+  readonly worker: string
+  readonly clock: Clock
+  readonly lane: Lane
+  readonly hintUntil: () => string
+  /** Aborts when nothing is worth waiting for any more: one last try, then the leases are left to lapse. */
+  readonly signal: AbortSignal
+}
+
+export function settler(options: SettlerOptions): Settler {
+  const { worker, clock, lane } = options
+
+  async function flush(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
+    const applied = new Set<string>()
+    let left = settlements.map((each) => each.fate)
+    const forMs = Math.max(...settlements.map((each) => each.leaseEndsAt)) - clock.now()
+
+    function record(rows: readonly MovedRow[]): void {
+      for (const row of rows) applied.add(runKey(row.job_id, row.run))
+      left = left.filter((fate) => !applied.has(runKey(fate.id, fate.run)))
+    }
+
+    await repeat({ clock, forMs, signal: options.signal }, async (isUncertain) => {
+      if (isUncertain) record(await lookUp(left))
+      if (left.length === 0) return
+      record(
+        await lane.run(settleRuns, {
+          fates: JSON.stringify(left),
+          worker,
+          hint_until: options.hintUntil(),
+        }),
+      )
+    })
+    return settlements.map(({ fate }) => applied.has(runKey(fate.id, fate.run)))
+  }
+
+  function lookUp(fates: readonly FateRow[]): Promise<readonly MovedRow[]> {
+    const runs = fates.map(({ id, run }) => ({ id, run }))
+    return lane.run(settledRuns, { runs: JSON.stringify(runs), worker })
+  }
+
+  const batches = batcher<Settlement, boolean>({ flush, bytes: ({ fate }) => bytesOf(fate) })
+  return {
+    settle: batches.add,
+    get size() {
+      return batches.size
+    },
+    idle: batches.idle,
+  }
+}
+
+function runKey(id: string, run: number): string {
+  return `${id} ${run}`
+}
+
+// Texts dominate; the rest of a row is about 100 bytes.
+function bytesOf(fate: FateRow): number {
+  const texts = [fate.note, fate.attachment, fate.result, fate.error]
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0), 100)
+}

@@ -1,0 +1,74 @@
+import { instantText } from '../core/instant-text.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Lane } from '../database/executor.ts'
+import { afterRelease } from './fate.ts'
+import { strayLeases } from './lease-statements.ts'
+import type { LapsedRow } from './lease-statements.ts'
+import { recoverRuns } from './settle-statements.ts'
+
+/**
+ * Claims whose answers did not arrive (C8). The statement may have committed, and may still commit
+ * after a first look: so the leases it made, known by the instant of the claim, are looked for before
+ * the next claim and again until one lease has passed, and go back to their place without a failure.
+ */
+export interface Strays {
+  begin(instant: number): void
+  answered(instant: number): void
+  lost(instant: number): void
+  /** Whether a lease of this worker belongs to a claim still under way, or lost and looked for here. */
+  isUnderWay(startedAt: number): boolean
+  /** Looks for leases of lost claims and puts their jobs back. */
+  returnAll(): Promise<void>
+  /** Whether any claim is being looked for. */
+  readonly areSought: boolean
+}
+
+export interface StraysOptions {
+  readonly worker: string
+  readonly clock: Clock
+  readonly lane: Lane
+  /** A lost claim is looked for this long: one lease. */
+  readonly seekMs: number
+  readonly hintUntil: () => string
+}
+
+export function strays(options: StraysOptions): Strays {
+  const { worker, clock, lane } = options
+  const underWay = new Set<number>()
+  const lost = new Map<number, number>()
+
+  async function returnAll(): Promise<void> {
+    if (lost.size === 0) return
+    const leases = await lane.run(strayLeases, {
+      worker,
+      instants: `{${[...lost.keys()].map((each) => `"${instantText(each)}"`).join(',')}}`,
+    })
+    if (leases.length > 0) {
+      await lane.run(recoverRuns, {
+        fates: JSON.stringify(leases.map(released)),
+        recovered_by: null,
+        lapsed_before: 'infinity',
+        hint_until: options.hintUntil(),
+      })
+    }
+    for (const [instant, until] of lost) if (clock.now() > until) lost.delete(instant)
+  }
+
+  return {
+    begin: (instant) => void underWay.add(instant),
+    answered: (instant) => void underWay.delete(instant),
+    lost(instant) {
+      underWay.delete(instant)
+      lost.set(instant, clock.now() + options.seekMs)
+    },
+    isUnderWay: (startedAt) => underWay.has(startedAt),
+    returnAll,
+    get areSought() {
+      return lost.size > 0
+    },
+  }
+}
+
+function released(lease: LapsedRow): ReturnType<typeof afterRelease> & { worker: string } {
+  return { ...afterRelease({ id: lease.job_id, run: lease.run }), worker: lease.worker }
+}
