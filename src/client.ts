@@ -4,6 +4,7 @@ import { chance, makeId } from './core/id.ts'
 import { instantText } from './core/instant-text.ts'
 import type { Origin } from './core/telemetry.ts'
 import { checkDatabase } from './database/check.ts'
+import { takeSample } from './database/clock-sample.ts'
 import type { Engine, Queryable } from './database/database.ts'
 import { borrowedTransaction } from './database/drivers/borrowed.ts'
 import { executor } from './database/executor.ts'
@@ -59,7 +60,7 @@ export async function connect(
   const stopLogging = settings.logger === false ? undefined : logNotices(origin, settings.logger)
   const timing = timingOf(manual)
   try {
-    await check(engine, place, settings.migrate)
+    await check(engine, place, { migrate: settings.migrate, clock: timing.databaseClock })
     const statements = executor({
       engine,
       namespace: place,
@@ -101,10 +102,16 @@ const STATEMENT_TIMEOUT = 30_000
 // Jobs due within this are announced; beyond it polling is in time (E8).
 const HINT_WITHIN = 30_000
 
-async function check(engine: Engine, place: Namespace, migrate: 'check' | 'auto'): Promise<void> {
+/** The start check; the clock is set before anything asks it, since it never goes back. */
+async function check(
+  engine: Engine,
+  place: Namespace,
+  options: { readonly migrate: 'check' | 'auto'; readonly clock: DatabaseClock | null },
+): Promise<void> {
   const session = await engine.connect({ purpose: 'check', timeoutMs: STATEMENT_TIMEOUT })
   try {
-    if (migrate === 'auto') await migrateUp(session, place)
+    if (options.clock !== null) await takeSample(session, options.clock, place)
+    if (options.migrate === 'auto') await migrateUp(session, place)
     const problems = await checkDatabase(session, place)
     if (problems.length > 0) throw new NotMigratedError(place.schema, problems)
   } finally {
@@ -145,7 +152,7 @@ class Client implements Mill {
     return this.#producer(
       async (ask) => {
         const runner = await this.#borrow(borrowed)
-        const [result] = await insert(runner, [ask], this.#hintUntil())
+        const [result] = await insert(runner, [ask], { hint_until: this.#hintUntil() })
         return result ?? { id: ask.id, outcome: 'kept', asked: ask.id }
       },
       async (asks) => {
@@ -153,7 +160,7 @@ class Client implements Mill {
         return withSavepoint(runner, async () => {
           const results: EnqueueResult[] = []
           for await (const chunk of chunksOf(asks)) {
-            results.push(...(await insert(runner, chunk, this.#hintUntil())))
+            results.push(...(await insert(runner, chunk, { hint_until: this.#hintUntil() })))
           }
           return results
         })

@@ -25,7 +25,10 @@ export class InvalidInputError extends MillraceError {
 
   constructor(kind: string, issues: readonly InputIssue[], options?: ErrorOptions) {
     const lines = issues.map((issue) => `${pathText(issue.path)}${issue.message}`)
-    super(`invalid input for "${kind}": ${lines.join('; ')}. Nothing was written.`, options)
+    super(
+      `invalid input for "${kind}": ${lines.join('; ')}. Mend the input, or the kind's schema.`,
+      options,
+    )
     this.kind = kind
     this.issues = issues
   }
@@ -44,14 +47,20 @@ export class InvalidNameError extends MillraceError {
   }
 }
 
+/** What an option must be, and what failed while it was looked at. */
+export interface BrokenRule extends ErrorOptions {
+  readonly text: string
+}
+
 /** An option that does not exist, or whose value is out of range. Never clamped, never ignored. */
 export class InvalidOptionError extends MillraceError {
   readonly code = 'INVALID_OPTION'
   readonly option: string
   readonly value: unknown
 
-  constructor(option: string, value: unknown, rule: string, options?: ErrorOptions) {
-    super(`option "${option}" got ${shown(value)}: ${rule}`, options)
+  constructor(option: string, value: unknown, rule: string | BrokenRule) {
+    const { text, ...options } = typeof rule === 'string' ? { text: rule } : rule
+    super(`option "${option}" got ${shown(value)}: ${text}`, options)
     this.option = option
     this.value = value
   }

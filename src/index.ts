@@ -29,7 +29,7 @@ export type { Schema, SchemaIn, SchemaIssue, SchemaOut, SchemaResult } from './c
 export type { Json, JsonSafe, MustBeJson } from './core/json.ts'
 export { duration } from './core/duration.ts'
 export type { Duration, Unit } from './core/duration.ts'
-export type { Backoff } from './core/backoff.ts'
+export type { Backoff, BackoffType } from './core/backoff.ts'
 export type { OneOf } from './core/one-of.ts'
 
 // Enqueue
@@ -95,4 +95,4 @@ export {
   UnknownJobError,
   UnknownKindError,
 } from './errors.ts'
-export type { DatabaseErrorFacts, InputIssue, MigrationProblem } from './errors.ts'
+export type { BrokenRule, DatabaseErrorFacts, InputIssue, MigrationProblem } from './errors.ts'

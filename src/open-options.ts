@@ -49,7 +49,10 @@ export function openSettings(options: OpenOptions, isEmbedded: boolean): OpenSet
   return {
     schema: options.schema,
     prefix: options.prefix,
-    migrate: oneOf('migrate', options.migrate ?? (isEmbedded ? 'auto' : 'check'), ['check', 'auto']),
+    migrate: oneOf('migrate', options.migrate ?? (isEmbedded ? 'auto' : 'check'), [
+      'check',
+      'auto',
+    ]),
     wake: oneOf('wake', options.wake ?? 'listen', ['listen', 'poll']),
     maxPayload: payloadLimit(options.maxPayload ?? MAX_PAYLOAD),
     prepare: options.prepare ?? true,

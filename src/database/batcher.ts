@@ -1,4 +1,4 @@
-import { DatabaseError } from '../errors.ts'
+import { halving } from './halving.ts'
 
 /**
  * Group commit without delay. While one statement of a kind is in flight the next batch gathers;
@@ -53,17 +53,15 @@ export function batcher<Item, Result>(
 
   async function settle(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
-      const results = await options.flush(batch.map((each) => each.item))
-      for (const [index, each] of batch.entries()) each.resolve(results[index] as Result)
+      await halving(batch, flush, (each, error) => each.reject(error))
     } catch (error) {
-      if (batch.length > 1 && isForAMember(error)) {
-        const half = batch.length >> 1
-        await settle(batch.slice(0, half))
-        await settle(batch.slice(half))
-        return
-      }
       for (const each of batch) each.reject(error)
     }
+  }
+
+  async function flush(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    const results = await options.flush(batch.map((each) => each.item))
+    for (const [index, result] of results.entries()) batch[index]?.resolve(result)
   }
 
   return {
@@ -90,15 +88,4 @@ export function fitting(sizes: readonly number[]): number {
     if (index > 0 && (bytes > MOST_BYTES || index >= MOST_ROWS)) return index
   }
   return sizes.length
-}
-
-// Data exceptions, integrity violations and exceeded limits: what one row can cause to a statement of many.
-const MEMBER_CLASSES = new Set(['22', '23', '54'])
-
-export function isForAMember(error: unknown): boolean {
-  return (
-    error instanceof DatabaseError &&
-    error.sqlstate !== null &&
-    MEMBER_CLASSES.has(error.sqlstate.slice(0, 2))
-  )
 }

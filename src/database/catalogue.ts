@@ -64,7 +64,9 @@ export async function readCatalogue(
     canReadHistory: place?.readable === true && history?.readable === true,
     unreadable: rows
       .filter(({ readable }) => !readable)
-      .map(({ what, name }) => (what === 'schema' ? `schema "${schema}"` : `${what} "${prefix}${name}"`)),
+      .map(({ what, name }) =>
+        what === 'schema' ? `schema "${schema}"` : `${what} "${prefix}${name}"`,
+      ),
     objects: rows.filter(isObject),
   }
 }

@@ -3,7 +3,7 @@ import { expectedCatalogue, lookupNames, readCatalogue } from './catalogue.ts'
 import type { LiveCatalogue } from './catalogue.ts'
 import type { Queryable } from './database.ts'
 import { drift } from './drift.ts'
-import { migrationCommand, shellWord } from './migration-command.ts'
+import { flag, migrationCommand } from './migration-command.ts'
 import { releasedMigrations } from './migration-files.ts'
 import type { Migration } from './migration-files.ts'
 import { historyProblems, placeText, readHistory, versionOf } from './migration-history.ts'
@@ -49,7 +49,11 @@ export async function inspectDatabase(
   // What a later migration changed is not for this release to judge.
   const isJudged = version <= versionOf(released)
   const drifted = isJudged
-    ? drift(expected.filter(({ since }) => since <= version), live.objects, namespace)
+    ? drift(
+        expected.filter(({ since }) => since <= version),
+        live.objects,
+        namespace,
+      )
     : []
   return {
     released,
@@ -73,6 +77,6 @@ function unreadable(live: LiveCatalogue, namespace: Namespace): DatabaseProblem 
   return {
     code: 'unreadable',
     what: `role "${live.role}" may not use ${live.unreadable.join(', ')}. Let the owner grant it`,
-    command: migrationCommand(namespace, `grants --role ${shellWord(live.role)}`),
+    command: migrationCommand(namespace, `grants ${flag('--role', live.role)}`),
   }
 }

@@ -96,7 +96,7 @@ function urlPath(option: string, text: string): string {
     return fileURLToPath(text)
   } catch (error) {
     const rule = 'it is no file URL of this machine. Write file:./data or file:///var/lib/app'
-    throw new InvalidOptionError(option, text, rule, { cause: error })
+    throw new InvalidOptionError(option, text, { text: rule, cause: error })
   }
 }
 

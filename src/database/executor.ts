@@ -114,9 +114,7 @@ function openLane(purpose: string, options: ExecutorOptions): Lane {
     },
     async transaction(work) {
       const connection = await session()
-      return connection.transaction((transaction) =>
-        work(runnerOn(transaction, purpose, options)),
-      )
+      return connection.transaction((transaction) => work(runnerOn(transaction, purpose, options)))
     },
     async close() {
       closed = true
@@ -147,6 +145,7 @@ function runnerOn(queryable: Queryable, lane: string, options: ExecutorOptions):
 
 /** The door where rows come in: the statement's type says what its columns are, and a test describes each against the database. */
 function rowsOf<Result>(rows: readonly Row[]): readonly Result[] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the door itself
   return rows as readonly unknown[] as readonly Result[]
 }
 

@@ -49,7 +49,10 @@ function firstSql({ schema }: Namespace): string {
 
 // The tool says when it runs, so this file asks the server. No release: the row must be the same
 // text whichever release exported it.
-function recordSql({ id, name, checksum, compatibleFrom }: Migration, namespace: Namespace): string {
+function recordSql(
+  { id, name, checksum, compatibleFrom }: Migration,
+  namespace: Namespace,
+): string {
   const values = [id, literal(name), literal(checksum), compatibleFrom, 'current_timestamp']
   return namespace.apply(
     `insert into millrace.migrations (id, name, checksum, compatible_from, applied_at)\nvalues (${values.join(', ')});`,
@@ -68,7 +71,10 @@ async function refuseOther(path: string, text: string): Promise<void> {
     throw error
   })
   if (there === text) return
-  throw new MigrationError(path, 'another file of that name is there. Export to an empty directory.')
+  throw new MigrationError(
+    path,
+    'another file of that name is there. Export to an empty directory.',
+  )
 }
 
 function isMissing(error: unknown): boolean {

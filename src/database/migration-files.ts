@@ -38,7 +38,8 @@ export function historySql(): Promise<string> {
 export function migration(name: string, text: string): Migration {
   const sql = text.replaceAll('\r\n', '\n')
   const id = FILE_NAME.exec(name)?.[1]
-  if (id === undefined) throw new MigrationError(name, 'its name is not like 0001-jobs.sql. Rename it.')
+  if (id === undefined)
+    throw new MigrationError(name, 'its name is not like 0001-jobs.sql. Rename it.')
   const compatibleFrom = Number(HEADER.exec(sql)?.[1] ?? 0)
   if (compatibleFrom < 1 || compatibleFrom > Number(id)) {
     throw new MigrationError(

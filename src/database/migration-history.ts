@@ -169,12 +169,13 @@ export function placeText({ schema, prefix }: Namespace): string {
 
 /** The door where history rows come in. */
 function appliedMigration(row: Row): AppliedMigration {
+  const { release: by } = row
   return {
     id: Number(row['id']),
     name: String(row['name']),
     checksum: String(row['checksum']),
     compatibleFrom: Number(row['compatible_from']),
     appliedAt: Number(row['applied_at']),
-    release: row['release'] === null ? null : String(row['release']),
+    release: typeof by === 'string' ? by : null,
   }
 }

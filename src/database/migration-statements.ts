@@ -78,9 +78,16 @@ select
   substr(c.relname, length($prefix::text) + 1),
   case when i.indisprimary then 'primary key' when i.indisunique then 'unique index' else 'index' end
     || ' on ' || relation.name || ' using '
-    || substr(
-      pg_get_indexdef(i.indexrelid),
-      length(format(case when i.indisunique then 'CREATE UNIQUE INDEX %I ON %I.%I USING ' else 'CREATE INDEX %I ON %I.%I USING ' end, c.relname, relation.nspname, relation.relname)) + 1
+    || regexp_replace(
+      substr(
+        pg_get_indexdef(i.indexrelid),
+        length(format(
+          case when i.indisunique then 'CREATE UNIQUE INDEX %I ON %I.%I USING ' else 'CREATE INDEX %I ON %I.%I USING ' end,
+          c.relname, relation.nspname, relation.relname
+        )) + 1
+      ),
+      ' WITH [(][^()]*[)]',
+      ''
     )
     || case when i.indisvalid then '' else ' invalid' end,
   true

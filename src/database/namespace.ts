@@ -63,15 +63,26 @@ const PLACE = /\bmillrace\.([a-z_]+)|\{\{([a-z_]+)\}\}/g
 export const LONGEST_OBJECT = 28
 
 function check(what: 'schema' | 'prefix', name: string, limit: number): void {
-  if (name.trim() === '') throw new InvalidNameError(what, name, 'it is empty. Leave it out for the default.')
-  if (name.includes('\u0000')) throw new InvalidNameError(what, name, 'it holds U+0000. Take another name.')
-  if (!name.isWellFormed()) throw new InvalidNameError(what, name, 'it holds half of a surrogate pair. Take another name.')
+  if (name.trim() === '')
+    throw new InvalidNameError(what, name, 'it is empty. Leave it out for the default.')
+  if (name.includes('\u0000'))
+    throw new InvalidNameError(what, name, 'it holds U+0000. Take another name.')
+  if (!name.isWellFormed())
+    throw new InvalidNameError(what, name, 'it holds half of a surrogate pair. Take another name.')
   if (what === 'schema' && name.startsWith('pg_')) {
-    throw new InvalidNameError(what, name, 'PostgreSQL keeps names that begin with pg_ for itself. Take another name.')
+    throw new InvalidNameError(
+      what,
+      name,
+      'PostgreSQL keeps names that begin with pg_ for itself. Take another name.',
+    )
   }
   const bytes = Buffer.byteLength(name)
   if (bytes > limit) {
-    throw new InvalidNameError(what, name, `it is ${bytes} bytes in UTF-8, at most ${limit} fit. Take a shorter name.`)
+    throw new InvalidNameError(
+      what,
+      name,
+      `it is ${bytes} bytes in UTF-8, at most ${limit} fit. Take a shorter name.`,
+    )
   }
 }
 

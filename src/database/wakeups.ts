@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts'
+import { wait } from '../core/wait.ts'
 import type { Engine, Listening } from './database.ts'
 import { parseHint, type WakeHint } from './hint.ts'
 
@@ -90,6 +91,7 @@ class ListeningWakeups implements Wakeups {
   }
 
   async #run(): Promise<void> {
+    const { clock, random } = this.#tempo
     let failures = 0
     while (!this.#isClosed) {
       this.#stage = new AbortController()
@@ -97,7 +99,7 @@ class ListeningWakeups implements Wakeups {
       failures = wasSound ? 1 : failures + 1
       if (this.#isClosed) return
       this.#stage = new AbortController()
-      await this.#pause(backoff(failures, this.#tempo.random()), this.#stage.signal)
+      await wait(clock, backoff(failures, random()), this.#stage.signal)
     }
   }
 
@@ -138,7 +140,7 @@ class ListeningWakeups implements Wakeups {
     } finally {
       await session.close()
     }
-    await this.#pause(PROOF_WITHIN, AbortSignal.any([first, stage]))
+    await wait(this.#tempo.clock, PROOF_WITHIN, AbortSignal.any([first, stage]))
     if (first.aborted) return
     throw stage.aborted ? stage.reason : new Error(UNHEARD)
   }
@@ -151,7 +153,7 @@ class ListeningWakeups implements Wakeups {
   }
 
   async #isStillThere(listening: Listening, stage: AbortSignal): Promise<boolean> {
-    await this.#pause(PING_EVERY, stage)
+    await wait(this.#tempo.clock, PING_EVERY, stage)
     if (stage.aborted) return false
     await listening.ping(PING_WITHIN)
     return !stage.aborted
@@ -164,19 +166,6 @@ class ListeningWakeups implements Wakeups {
 
   #deliver(hint: WakeHint): void {
     for (const handler of this.#handlers) handler(hint)
-  }
-
-  #pause(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        cancel()
-        signal.removeEventListener('abort', done)
-        resolve()
-      }
-      const cancel = this.#tempo.clock.after(ms, done)
-      signal.addEventListener('abort', done)
-      if (signal.aborted) done()
-    })
   }
 }
 

@@ -32,7 +32,7 @@ export async function redrive(
   { runner, hintUntil }: AdminOptions,
 ): Promise<Changed> {
   checkOptions('retry options', options, ['by', 'signal'])
-  const ids = [...new Set(typeof which === 'string' ? [which] : which)].sort()
+  const ids = [...new Set(typeof which === 'string' ? [which] : which)].toSorted()
   for (const id of ids) {
     if (!isId(id)) throw new InvalidOptionError('id', id, 'pass the id that enqueue() answered')
   }

@@ -26,10 +26,9 @@ export type EnqueueParams = {
 // Bodies first, places from their RETURNING: an id that exists already gets neither, so that the
 // same ask again is a no-op even when its job has ended. In id order, so that two batches with the
 // same ids wait for each other and never deadlock (M6).
-export const enqueueJobs: Statement<EnqueueParams, { id: string }> =
-  statement(
-    'enqueue_jobs',
-    `
+export const enqueueJobs: Statement<EnqueueParams, { id: string }> = statement(
+  'enqueue_jobs',
+  `
 with x as materialized (
   select *
   from json_to_recordset($asks::text::json) as a(
@@ -69,7 +68,7 @@ hints as (
 select body.id
 from body
 where (select sent from hints) is not null`,
-  )
+)
 
 // After a commit of unknown outcome (M8): which of these asks took effect? Ours are known by the instant.
 export const enqueuedJobs: Statement<{ ids: string; asked_at: string }, { id: string }> = statement(

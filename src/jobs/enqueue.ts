@@ -2,10 +2,11 @@ import { instantText } from '../core/instant-text.ts'
 import { batcher, MOST_BYTES, MOST_ROWS } from '../database/batcher.ts'
 import type { Executor, Runner } from '../database/executor.ts'
 import { repeat } from '../database/repeat.ts'
+import { DatabaseError } from '../errors.ts'
 import type { Ask } from './ask.ts'
 import type { EnqueueResult } from './job.ts'
 import { enqueuedJobs, enqueueJobs } from './enqueue-statements.ts'
-import type { AskRow } from './enqueue-statements.ts'
+import type { AskRow, EnqueueParams } from './enqueue-statements.ts'
 
 /**
  * Writes asks. Alone, calls that come while a statement is in flight go together in the next one; a
@@ -60,15 +61,35 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
     if (first.done === true) return []
     const second = await chunks.next()
     if (second.done === true) return flush(first.value)
-    return executor.lane('enqueue many').transaction(async (runner) => {
-      const results: EnqueueResult[] = []
-      const add = async (chunk: readonly Ask[]): Promise<void> => {
-        results.push(...(await insert(runner, chunk, hintUntil())))
-      }
-      await add(first.value)
-      await add(second.value)
-      for await (const chunk of chunks) await add(chunk)
-      return results
+    const asked_at = instantText(clock.now())
+    const results: EnqueueResult[] = []
+    const add = async (runner: Runner, chunk: readonly Ask[]): Promise<void> => {
+      results.push(...(await insert(runner, chunk, { hint_until: hintUntil(), now: asked_at })))
+    }
+    const many = executor.lane('enqueue many')
+    try {
+      await many.transaction(async (runner) => {
+        await add(runner, first.value)
+        await add(runner, second.value)
+        for await (const chunk of chunks) await add(runner, chunk)
+      })
+    } catch (error) {
+      if (!isUncertain(error) || !(await tookEffect(many, results, asked_at))) throw error
+    }
+    return results
+  }
+
+  /** The answer to a commit was lost: one job of it tells for all (M8). */
+  async function tookEffect(
+    many: Runner,
+    results: readonly EnqueueResult[],
+    asked_at: string,
+  ): Promise<boolean> {
+    const inserted = results.find(({ outcome }) => outcome === 'inserted')
+    if (inserted === undefined) return false
+    return repeat({ clock, forMs: OUTLAST }, async () => {
+      const found = await many.run(enqueuedJobs, { ids: arrayOf([inserted.id]), asked_at })
+      return found.length > 0
     })
   }
 
@@ -79,9 +100,9 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
 export async function insert(
   runner: Runner,
   asks: readonly Ask[],
-  hintUntil: string,
+  given: Omit<EnqueueParams, 'asks'>,
 ): Promise<readonly EnqueueResult[]> {
-  const rows = await runner.run(enqueueJobs, { asks: rowsText(asks), hint_until: hintUntil })
+  const rows = await runner.run(enqueueJobs, { ...given, asks: rowsText(asks) })
   return answers(asks, new Set(rows.map(({ id }) => id)))
 }
 
@@ -140,4 +161,8 @@ function bytesOf(ask: Ask): number {
 /** Ids as an array literal; they hold nothing that would need quotes. */
 function arrayOf(ids: readonly string[]): string {
   return `{${ids.join(',')}}`
+}
+
+function isUncertain(error: unknown): boolean {
+  return error instanceof DatabaseError && error.outcomeUnknown
 }

@@ -37,7 +37,13 @@ function decisionOf(row: JournalRow): JournalEntry | null {
   const { run, decided_by: by, why } = row
   switch (row.outcome) {
     case 'dead':
-      return { ...entry(row), outcome: 'dead', run, reason: reasonOf(row.reason), error: errorOf(row.error) }
+      return {
+        ...entry(row),
+        outcome: 'dead',
+        run,
+        reason: reasonOf(row.reason),
+        error: errorOf(row.error),
+      }
     case 'cancelled':
       return { ...entry(row), outcome: 'cancelled', run, by, why }
     case 'merged':

@@ -4,7 +4,6 @@ import { checkOptions } from '../core/names.ts'
 import { InvalidOptionError } from '../errors.ts'
 import type { FilterParams } from './inspect-statements.ts'
 import type { JobFilter, JobState } from './job.ts'
-import type { JobKind } from './kind.ts'
 
 /** A filter checked and encoded for the listing statements. */
 export interface FilterQuery {
@@ -28,7 +27,7 @@ const KNOWN = [
   'text',
 ]
 
-export function filterParams(filter: JobFilter<JobKind>): FilterQuery {
+export function filterParams(filter: JobFilter): FilterQuery {
   checkOptions('filter', filter, KNOWN)
   const states = listOf(filter.state) ?? STATES
   for (const state of states) {

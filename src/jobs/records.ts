@@ -28,9 +28,20 @@ export function recordOf<K extends JobKind>(row: JobRow): JobRecord<K> {
         cancelRequestedAt: dateOrNull(row.cancel_requested_at),
       }
     case 'completed':
-      return { ...facts, ...endOf(row), state: 'completed', result: documentOf<ResultOf<K>>(row.result) }
+      return {
+        ...facts,
+        ...endOf(row),
+        state: 'completed',
+        result: documentOf<ResultOf<K>>(row.result),
+      }
     case 'dead':
-      return { ...facts, ...endOf(row), state: 'dead', reason: reasonOf(row.reason), error: errorOf(row.error) }
+      return {
+        ...facts,
+        ...endOf(row),
+        state: 'dead',
+        reason: reasonOf(row.reason),
+        error: errorOf(row.error),
+      }
     case 'cancelled':
       return { ...facts, ...endOf(row), state: 'cancelled', by: row.decided_by, why: row.why }
   }
@@ -43,6 +54,7 @@ export function errorOf(text: string | null): RecordedError | null {
 
 /** The door where stored documents come in; there was none: undefined. */
 export function documentOf<T>(text: string | null): T {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the door itself
   return (text === null ? undefined : decodeJson(text)) as T
 }
 
@@ -78,8 +90,7 @@ function factsOf<K extends JobKind>(row: JobRow): JobFacts<K> {
     failures: row.failures,
     failureLimit: decodePolicy(row.options).failures,
     createdAt: dateOf(row.created_at),
-    schedule:
-      row.schedule === null ? null : { name: row.schedule, boundary: dateOf(row.boundary) },
+    schedule: row.schedule === null ? null : { name: row.schedule, boundary: dateOf(row.boundary) },
   }
 }
 

@@ -150,9 +150,9 @@ interface Decision {
 }
 
 function firstDecision(): Decision {
-  let make: (fate: FateRow | null) => void = () => undefined
+  let decide: Decision['make'] | undefined
   const made = new Promise<FateRow | null>((resolve) => {
-    make = resolve
+    decide = resolve
   })
-  return { made, make }
+  return { made, make: (fate) => decide?.(fate) }
 }

@@ -111,7 +111,11 @@ export function encodedError(error: unknown): string {
   return encodeJson(recordError(error))
 }
 
-function dead(job: RunOfJob, reason: 'failed' | 'gave-up' | 'undecodable', error: unknown): FateRow {
+function dead(
+  job: RunOfJob,
+  reason: 'failed' | 'gave-up' | 'undecodable',
+  error: unknown,
+): FateRow {
   return {
     id: job.id,
     run: job.run,

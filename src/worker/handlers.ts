@@ -35,11 +35,12 @@ export interface Handlers<Names extends string = never> {
   ): Handlers<Names | NameOf<K>>
 }
 
-export type Once<K extends JobKind, Names extends string> = string extends NameOf<K>
-  ? Handler<K>
-  : NameOf<K> extends Names
-    ? `the kind "${NameOf<K>}" already has a handler here`
-    : Handler<K>
+export type Once<K extends JobKind, Names extends string> =
+  string extends NameOf<K>
+    ? Handler<K>
+    : NameOf<K> extends Names
+      ? `the kind "${NameOf<K>}" already has a handler here`
+      : Handler<K>
 
 /** One kind with its handler, as the worker sees it. */
 export interface HandledKind {
@@ -59,7 +60,8 @@ function handlersOf<Names extends string>(
   handled: ReadonlyMap<string, HandledKind>,
 ): Handlers<Names> {
   const handlers: Handlers<Names> = {
-    handle: (kind, handler, options) => handlersOf(withHandler(handled, handledKind(kind, handler, options))),
+    handle: (kind, handler, options) =>
+      handlersOf(withHandler(handled, handledKind(kind, handler, options))),
   }
   contents.set(handlers, handled)
   return handlers

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { bell } from '../core/wait.ts'
-import { isForAMember } from '../database/batcher.ts'
 import type { Lane } from '../database/executor.ts'
+import { halving } from '../database/halving.ts'
 import { decodePolicy } from '../jobs/policy.ts'
 import { expiredJobs, expireJobs, pruneJobs } from '../jobs/retention-statements.ts'
 import { kept } from './fate.ts'
@@ -54,19 +54,15 @@ export function housekeeper(options: HousekeeperOptions): Housekeeper {
       id: job_id,
       ...kept(decodePolicy(stamped).keep.dead),
     }))
-    return expireAll(jobs)
-  }
-
-  /** A job whose end cannot be written is halved out of the batch, so that it does not keep the others. */
-  async function expireAll(jobs: readonly { readonly id: string }[]): Promise<number> {
-    if (jobs.length === 0) return 0
-    try {
-      return (await lane.run(expireJobs, { jobs: JSON.stringify(jobs) })).length
-    } catch (error) {
-      if (!isForAMember(error) || jobs.length === 1) throw error
-      const half = jobs.length >> 1
-      return (await expireAll(jobs.slice(0, half))) + (await expireAll(jobs.slice(half)))
-    }
+    let ended = 0
+    await halving(
+      jobs,
+      async (some) => {
+        ended += (await lane.run(expireJobs, { jobs: JSON.stringify(some) })).length
+      },
+      (_job, error) => options.onFailure(error),
+    )
+    return ended
   }
 
   async function prune(): Promise<number> {

@@ -64,9 +64,10 @@ const DECISION_COLUMNS = `
   j.options::text as options`
 
 // The head of the index, from a mark on: what lapsed, and what will before the next look unless it is renewed.
-export const lapsedLeases: Statement<{ mark: string; until: string; most: number }, LapsedRow> = statement(
-  'lapsed_leases',
-  `
+export const lapsedLeases: Statement<{ mark: string; until: string; most: number }, LapsedRow> =
+  statement(
+    'lapsed_leases',
+    `
 select ${DECISION_COLUMNS}
 from (
   select *
@@ -78,7 +79,7 @@ from (
 ) l
 left join lateral (select options from millrace.jobs j where j.id = l.job_id limit 1) j on true
 order by l.lease_ends_at`,
-)
+  )
 
 // C8: leases of this worker from the instants of claims whose answers did not arrive.
 export const strayLeases: Statement<{ worker: string; instants: string }, LapsedRow> = statement(

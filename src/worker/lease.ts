@@ -47,7 +47,7 @@ export function leaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
   async function run(): Promise<void> {
     while (!stopped) {
       watch()
-      planned = soonest((each) => each.renewAt)
+      planned = soonest((each) => (each.isTold ? Number.POSITIVE_INFINITY : each.renewAt))
       await alarm.wait(planned === Number.POSITIVE_INFINITY ? FOREVER : planned - clock.now())
       if (!stopped) await renewDue()
     }
@@ -56,7 +56,9 @@ export function leaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
 
   async function renewDue(): Promise<void> {
     const now = clock.now()
-    const due = [...roster.all()].filter((each) => each.renewAt - each.leaseMs * GATHER <= now)
+    const due = [...roster.all()].filter(
+      (each) => !each.isTold && each.renewAt - each.leaseMs * GATHER <= now,
+    )
     if (due.length === 0) return
     for (const each of due) each.renewAt = now + Math.min(AGAIN_SOON, each.leaseMs / 3)
     watch()
@@ -84,11 +86,7 @@ export function leaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
   /** Skipped ones are still there and come again soon; the others are lost. */
   function lose(left: readonly LiveRun[], rows: readonly HeldRow[]): void {
     const held = new Set(rows.map((row) => roster.get(row.job_id, row.run)))
-    for (const each of left) {
-      if (held.has(each)) continue
-      each.renewAt = Number.POSITIVE_INFINITY
-      tell(each)
-    }
+    for (const each of left) if (!held.has(each)) tell(each)
   }
 
   function parametersOf(runs: readonly LiveRun[]): { runs: string; worker: string } {
@@ -106,13 +104,6 @@ export function leaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
       for (const each of roster.all()) if (each.leaseEndsAt - MARGIN <= now) tell(each)
       watch()
     })
-  }
-
-  /** Tells a run, once, that it lost its lease; one whose fate is decided hears it from its settlement. */
-  function tell(run: LiveRun): void {
-    if (run.isTold) return
-    run.isTold = true
-    if (!run.isEnded) run.abort(new LeaseLostError(run.id, run.run))
   }
 
   function soonest(instantOf: (run: LiveRun) => number): number {
@@ -135,6 +126,13 @@ export function leaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
       alarm.ring()
     },
   }
+}
+
+/** Tells a run, once, that it lost its lease; one whose fate is decided hears it from its settlement. */
+function tell(run: LiveRun): void {
+  if (run.isTold) return
+  run.isTold = true
+  if (!run.isEnded) run.abort(new LeaseLostError(run.id, run.run))
 }
 
 const FOREVER = 2 ** 31 - 1

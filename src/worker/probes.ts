@@ -49,36 +49,41 @@ export function lanesOf(
 /** The probes of one claim of at most `most` rows, the queue of this turn first. */
 export function planClaim(
   space: ProbeSpace,
-  state: { readonly slots: Slots; readonly marks: Marks; readonly turn: number; readonly most: number },
+  state: {
+    readonly slots: Slots
+    readonly marks: Marks
+    readonly turn: number
+    readonly most: number
+  },
 ): ClaimPlan {
-  const { slots, marks, most } = state
-  const rows: ProbeRow[] = []
-  const open = space.lanes.map((lane) =>
-    lane.capped ? Math.min(most, slots.freeOfKind(lane.kinds[0] ?? '')) : most,
-  )
-  for (const [turn, queue] of inTurn(space.queues, state.turn).entries()) {
+  const { slots, most } = state
+  const lanes = space.lanes.map((lane, index) => ({
+    ...lane,
+    index,
+    most: lane.capped ? Math.min(most, slots.freeOfKind(lane.kinds[0] ?? '')) : most,
+  }))
+  const open = lanes.filter((lane) => lane.most > 0)
+  const rows = inTurn(space.queues, state.turn).flatMap((queue, turn) => {
     const queueMost = Math.min(most, slots.freeOfQueue(queue))
-    if (queueMost === 0) continue
-    for (const level of LEVELS) {
-      for (const [index, lane] of space.lanes.entries()) {
-        const laneMost = open[index] ?? 0
-        if (laneMost === 0) continue
-        const mark = marks.of({ queue, level, lane: lane.key })
-        rows.push({
+    if (queueMost === 0) return []
+    return LEVELS.flatMap((level) =>
+      open.map((lane): ProbeRow => {
+        const mark = state.marks.of({ queue, level, lane: lane.key })
+        return {
           turn,
           queue,
           level,
-          lane: index,
+          lane: lane.index,
           kinds: lane.kinds,
           mark_due: markText(mark),
           mark_id: mark.id,
-          most: Math.min(laneMost, queueMost),
-          lane_most: laneMost,
+          most: Math.min(lane.most, queueMost),
+          lane_most: lane.most,
           queue_most: queueMost,
-        })
-      }
-    }
-  }
+        }
+      }),
+    )
+  })
   return { rows, hasCaps: space.queueCaps.size > 0 || space.lanes.some((lane) => lane.capped) }
 }
 
@@ -86,7 +91,12 @@ export function planClaim(
 export function recordWalk(
   plan: ClaimPlan,
   claimed: readonly ClaimedRow[],
-  state: { readonly space: ProbeSpace; readonly marks: Marks; readonly now: number; readonly most: number },
+  state: {
+    readonly space: ProbeSpace
+    readonly marks: Marks
+    readonly now: number
+    readonly most: number
+  },
 ): void {
   const taken = groupByProbe(claimed, state.space.lanes)
   let pulled = 0

@@ -2,6 +2,7 @@ import type { Clock } from '../core/clock.ts'
 import { instantText } from '../core/instant-text.ts'
 import { bell } from '../core/wait.ts'
 import type { Lane } from '../database/executor.ts'
+import { halving } from '../database/halving.ts'
 import { decodePolicy } from '../jobs/policy.ts'
 import { afterLapse, afterRelease } from './fate.ts'
 import { lapsedLeases } from './lease-statements.ts'
@@ -91,13 +92,21 @@ export function recoverer(options: RecovererOptions): Recoverer {
   }
 
   async function recover(fates: readonly FateRow[], now: number): Promise<number> {
-    const moved = await lane.run(recoverRuns, {
-      fates: JSON.stringify(fates),
-      recovered_by: worker,
-      lapsed_before: instantText(now - GRACE),
-      hint_until: options.hintUntil(),
-    })
-    return moved.length
+    let moved = 0
+    await halving(
+      fates,
+      async (some) => {
+        const rows = await lane.run(recoverRuns, {
+          fates: JSON.stringify(some),
+          recovered_by: worker,
+          lapsed_before: instantText(now - GRACE),
+          hint_until: options.hintUntil(),
+        })
+        moved += rows.length
+      },
+      (_fate, error) => options.onFailure(error),
+    )
+    return moved
   }
 
   function fateOf(row: LapsedRow): readonly FateRow[] {

@@ -104,10 +104,12 @@ export interface MovedRow {
 
 // Given ids (M1): by key, the guard as a membership that no index serves. `using x` would walk all
 // leases or compare every pair; deleting by ctid would miss a lease that a renewal just rewrote.
-export const settleRuns: Statement<{ fates: string; worker: string; hint_until: string }, MovedRow> =
-  statement(
-    'settle_runs',
-    `
+export const settleRuns: Statement<
+  { fates: string; worker: string; hint_until: string },
+  MovedRow
+> = statement(
+  'settle_runs',
+  `
 with ${FATES},
 gone as (
   delete from millrace.leases
@@ -117,7 +119,7 @@ gone as (
   returning ${GONE_COLUMNS}
 ),
 ${routes('null::text')}`,
-  )
+)
 
 // A settlement whose answer was lost (M8), or that missed: which of these runs did settle themselves?
 // What somebody else recorded of the run (recovered_by) is not its own settlement.

@@ -83,7 +83,11 @@ class JobWorker implements Worker<string> {
   async start(): Promise<void> {
     if (this.#stopping !== undefined) throw new ClosedError('this worker')
     if (this.#kinds.size === 0) {
-      throw new InvalidOptionError('handlers', 'none', 'give the worker one with handle() or use() before start()')
+      throw new InvalidOptionError(
+        'handlers',
+        'none',
+        'give the worker one with handle() or use() before start()',
+      )
     }
     this.#working ??= startWorking(
       this.id,

@@ -191,7 +191,12 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   function warn(message: string): (error: unknown) => void {
     return (error) => {
       const code = error instanceof Error ? error.message : String(error)
-      notice({ origin: executor.origin, level: 'warn', message, facts: { worker: id, error: code } })
+      notice({
+        origin: executor.origin,
+        level: 'warn',
+        message,
+        facts: { worker: id, error: code },
+      })
     }
   }
 

@@ -88,7 +88,7 @@ function isRows(value: unknown): value is readonly Row[] {
 }
 
 // The caller may have told his library to rename columns (`transform: postgres.camel`). Ours are in
-// snake_case, so that what became of them can be undone.
+// snake_case, with no digit after a line, so that what became of them can be undone.
 function named(rows: readonly Row[]): readonly Row[] {
   const isRenamed = Object.keys(rows[0] ?? {}).some((column) => /[A-Z-]/.test(column))
   if (!isRenamed) return rows
@@ -102,24 +102,14 @@ function snakeCase(column: string): string {
   return parted.replaceAll('-', '_').replace(/^_/, '')
 }
 
-// What the caller's transaction has become since `mill.in`: over, or failed.
+// On a client whose transaction is over the statement would be committed at once, by itself. One
+// whose transaction failed is asked all the same: a savepoint may be there to go back to.
 function demandOpen(tx: unknown, { name }: Query): void {
-  const status = statusOf(tx)
-  if (status === 'I' || property(tx, 'closed') === true) throw overError(name, null, OVER)
-  if (status === 'E') throw overError(name, '25P02', ABORTED)
-}
-
-const OVER = 'its transaction has ended. Enqueue before the commit, or use mill.enqueue().'
-const ABORTED =
-  'an earlier statement of its transaction failed. Roll the transaction back, and look at the first error.'
-
-function overError(statement: string, sqlstate: string | null, why: string): DatabaseError {
-  return new DatabaseError(`statement ${statement} was not sent: ${why}`, {
-    sqlstate,
-    statement,
-    retryable: false,
-    outcomeUnknown: false,
-  })
+  if (statusOf(tx) !== 'I' && property(tx, 'closed') !== true) return
+  throw new DatabaseError(
+    `statement ${name} was not sent: its transaction has ended. Enqueue before the commit, or use mill.enqueue().`,
+    { sqlstate: null, statement: name, retryable: false, outcomeUnknown: false },
+  )
 }
 
 // Of pg 8.23 and later: I is idle (no transaction), T inside one, E inside one that failed.
