@@ -7,6 +7,7 @@ import type { Schema, SchemaIn, SchemaOut } from '../core/schema.ts'
 import { isSchema } from '../core/schema.ts'
 import { InvalidOptionError } from '../errors.ts'
 import type { JobRecord } from './job.ts'
+import type { Dedup, Merge } from './merge.ts'
 import type { Settings, StampedOption } from './stamped-options.ts'
 import { readOption, STAMPED_OPTIONS } from './stamped-options.ts'
 
@@ -15,6 +16,7 @@ export interface KindTypes {
   name: string
   input: unknown
   parsed: unknown
+  carry: unknown
   result: unknown
 }
 
@@ -35,6 +37,9 @@ export type InputOf<K extends JobKind> = TypesOf<K>['input']
 
 /** What the handler gets: the schema's output. */
 export type ParsedOf<K extends JobKind> = TypesOf<K>['parsed']
+
+/** What is kept between runs. */
+export type CarryOf<K extends JobKind> = TypesOf<K>['carry']
 
 /** What the handler returns. */
 export type ResultOf<K extends JobKind> = TypesOf<K>['result']
@@ -84,11 +89,19 @@ type Derivable<In> = {
  * What `defineJob` takes. The stamped options are values, or functions of the **parsed** input that
  * run in the producer at enqueue; one that answers undefined leaves the option to the default.
  */
-export interface JobOptions<S extends Schema, R extends Schema> extends Derivable<SchemaOut<S>> {
+export interface JobOptions<S extends Schema, Carry, R extends Schema> extends Derivable<
+  SchemaOut<S>
+> {
   /** Any Standard Schema, or `typed<T>()`. Without it the kind takes no input. */
   input?: (S & MustBeJson<SchemaIn<S>, 'input'>) | undefined
   /** Types what the handler returns; only then it is stored. Encoded, not validated: the effect has happened. */
   result?: (R & MustBeJson<SchemaIn<R>, 'result'>) | undefined
+  /** The carry of a first run: a value or a function of the input. Every run gets a copy. */
+  carry?: ((Carry | ((input: SchemaOut<S>) => Carry)) & MustBeJson<Carry, 'carry'>) | undefined
+  /** Which jobs of the kind are the same. Default: none are. */
+  dedup?: Dedup<SchemaOut<S>> | undefined
+  /** What becomes of a pending job of the same key. Default `replace`. */
+  merge?: Merge<SchemaIn<S>, NoInfer<Carry>> | undefined
 }
 
 type Nothing = Schema<undefined, undefined>
@@ -112,12 +125,25 @@ type Undeclared = Schema
 export function defineJob<
   const Name extends string,
   S extends Schema = Nothing,
+  Carry = undefined,
   R extends Schema = Undeclared,
 >(
   name: Name,
-  options?: JobOptions<S, R>,
-): JobKind<{ name: Name; input: SchemaIn<S>; parsed: SchemaOut<S>; result: SchemaIn<R> }> {
-  type Types = { name: Name; input: SchemaIn<S>; parsed: SchemaOut<S>; result: SchemaIn<R> }
+  options?: JobOptions<S, Carry, R>,
+): JobKind<{
+  name: Name
+  input: SchemaIn<S>
+  parsed: SchemaOut<S>
+  carry: Carry
+  result: SchemaIn<R>
+}> {
+  type Types = {
+    name: Name
+    input: SchemaIn<S>
+    parsed: SchemaOut<S>
+    carry: Carry
+    result: SchemaIn<R>
+  }
   checkName('kind', name)
   const kind: JobKind<Types> & Defined = {
     name,

@@ -32,6 +32,8 @@ export interface ClaimedRow {
   readonly lease_ends_at: number
   readonly payload: string | null
   readonly options: string | null
+  /** Left by an earlier run; null: the kind's default. */
+  readonly carry: string | null
 }
 
 export interface ClaimParams extends Readonly<Record<string, string | number>> {
@@ -125,7 +127,8 @@ select
   l.lease_ms::float8 as lease_ms,
   (extract(epoch from l.lease_ends_at) * 1000)::float8 as lease_ends_at,
   j.payload::text as payload,
-  j.options::text as options
+  j.options::text as options,
+  (select c.carry::text from millrace.carries c where c.job_id = l.job_id) as carry
 from leased l
 left join lateral (select payload, options from millrace.jobs j where j.id = l.job_id limit 1) j on true`
 

@@ -1,5 +1,7 @@
 import { statement } from '../database/statement.ts'
 import type { Statement } from '../database/statement.ts'
+import { ASK_COLUMNS, hintsOf, insertAsks } from '../jobs/enqueue-statements.ts'
+import type { AskRow } from '../jobs/enqueue-statements.ts'
 
 /** What becomes of one run. Members that are not there are NULL, so that a plain completion is short. */
 export interface FateRow {
@@ -7,7 +9,7 @@ export interface FateRow {
   readonly run: number
   /** The owner, where it is not the settling worker itself. */
   readonly worker?: string
-  readonly outcome: 'completed' | 'retried' | 'released' | 'dead' | 'stale-recovered'
+  readonly outcome: 'completed' | 'paused' | 'retried' | 'released' | 'dead' | 'stale-recovered'
   readonly reason?: string
   /** Failures from now on; not there: as before. */
   readonly failures?: number
@@ -15,10 +17,20 @@ export interface FateRow {
   readonly delay_ms?: number
   /** How long its record is kept once it ended; not there: for ever. */
   readonly keep_ms?: number
+  /** The same, if a cancel that was asked meanwhile decides. */
+  readonly cancelled_keep_ms?: number
+  /** The carry for the next run; not there: as it was. */
+  readonly carry?: string
   readonly note?: string
   readonly attachment?: string
   readonly result?: string
   readonly error?: string
+}
+
+/** A job to enqueue if, and only if, the run it follows is settled as it said. */
+export interface FollowUpRow extends AskRow {
+  readonly after_id: string
+  readonly after_run: number
 }
 
 const FATES = `
@@ -26,29 +38,38 @@ x as materialized (
   select *
   from json_to_recordset($fates::text::json) as x(
     id text, run int, worker text, outcome text, reason text, failures int, delay_ms float8, keep_ms float8,
-    note text, attachment text, result text, error text
+    cancelled_keep_ms float8, carry text, note text, attachment text, result text, error text
   )
 )`
 
 const GONE_COLUMNS = `
-  job_id, run, worker, queue, kind, priority, started_at, due_at, expires_at, lease_ms, failures, dedup_key`
+  job_id, run, worker, queue, kind, priority, started_at, due_at, expires_at, lease_ms, failures, dedup_key,
+  cancel_requested_at, cancel_by, cancel_why`
 
 /**
  * Where a job goes once its lease is gone: back into line with a journal entry, or among the
  * finished. Everything reads the rows that the DELETE returned, so a fate whose guard missed
- * writes nothing at all. A job that returns stands beside a twin of its key (sibling = its id, D5):
- * it never fails on one and never waits for an ask that is not committed.
+ * writes nothing at all. A cancel that was asked decides over every ending but a return (X1). A job
+ * that returns stands beside a twin of its key (sibling = its id, D5): it never fails on one and
+ * never waits for an ask that is not committed.
  */
 const routes = (recoveredBy: string): string => `
 fate as materialized (
   select
     g.job_id, g.run, g.worker, g.queue, g.kind, g.priority, g.started_at, g.expires_at, g.lease_ms, g.dedup_key,
-    x.outcome, x.reason, x.note, x.attachment, x.result, x.error,
-    coalesce(x.failures, g.failures) as failures,
+    case when c.is_cancelled then 'cancelled' else x.outcome end as outcome,
+    case when not c.is_cancelled then x.reason end as reason,
+    case when not c.is_cancelled then x.error end as error,
+    case when c.is_cancelled then g.cancel_by end as decided_by,
+    case when c.is_cancelled then g.cancel_why end as why,
+    x.carry, x.note, x.attachment, x.result,
+    case when c.is_cancelled then g.failures else coalesce(x.failures, g.failures) end as failures,
     coalesce($now::text::timestamptz + x.delay_ms * interval '1 millisecond', g.due_at) as due_at,
-    $now::text::timestamptz + x.keep_ms * interval '1 millisecond' as prune_at
+    $now::text::timestamptz
+      + case when c.is_cancelled then x.cancelled_keep_ms else x.keep_ms end * interval '1 millisecond' as prune_at
   from gone g
   join x on x.id = g.job_id and x.run = g.run
+  cross join lateral (select g.cancel_requested_at is not null and x.outcome <> 'completed' as is_cancelled) c
 ),
 again as (
   insert into millrace.ready (
@@ -58,20 +79,20 @@ again as (
     job_id, queue, kind, priority, due_at, expires_at, lease_ms, run, failures, reason, dedup_key,
     case when dedup_key is null then '' else job_id end
   from fate
-  where outcome in ('retried', 'released', 'stale-recovered')
+  where outcome in ('paused', 'retried', 'released', 'stale-recovered')
   on conflict (job_id) do nothing
   returning queue, due_at
 ),
 ended as (
   insert into millrace.finished (
     job_id, state, reason, kind, queue, run, failures, worker, recovered_by, started_at, finished_at, prune_at,
-    note, attachment, result, error
+    decided_by, why, note, attachment, result, error
   )
   select
     job_id, outcome, reason, kind, queue, run, failures, worker, ${recoveredBy}, started_at, $now::text::timestamptz, prune_at,
-    note, attachment::json, result::json, error::json
+    decided_by, why, note, attachment::json, result::json, error::json
   from fate
-  where outcome in ('completed', 'dead')
+  where outcome in ('completed', 'dead', 'cancelled')
   on conflict (job_id) do nothing
 ),
 logged as (
@@ -82,18 +103,18 @@ logged as (
     job_id, $now::text::timestamptz, outcome, run, failures, worker, ${recoveredBy}, started_at, due_at,
     note, attachment::json, error::json
   from fate
-  where outcome in ('retried', 'released', 'stale-recovered')
+  where outcome in ('paused', 'retried', 'released', 'stale-recovered')
 ),
-hints as (
-  select count(pg_notify('{{channel}}', 'due ' || floor(extract(epoch from h.due_at) * 1000)::bigint || ' ' || h.queue)) as sent
-  from (
-    select queue, min(due_at) as due_at
-    from again
-    where due_at <= $hint_until::text::timestamptz
-    group by queue
-  ) h
-)
-select fate.job_id, fate.run
+carried as (
+  insert into millrace.carries (job_id, carry)
+  select job_id, carry::json
+  from fate
+  where carry is not null and outcome in ('paused', 'retried')
+  on conflict (job_id) do update set carry = excluded.carry
+)`
+
+const SETTLED = `
+select fate.job_id, fate.run, fate.outcome, fate.kind, fate.dedup_key
 from fate
 where (select sent from hints) is not null`
 
@@ -102,12 +123,23 @@ export interface MovedRow {
   readonly run: number
 }
 
+/** What a fate came to: `cancelled` where a cancel was asked meanwhile. */
+export interface SettledRow extends MovedRow {
+  readonly outcome: FateRow['outcome'] | 'cancelled'
+  readonly kind: string
+  readonly dedup_key: string | null
+}
+
+export type SettleParams = {
+  readonly fates: string
+  readonly follow_ups: string
+  readonly worker: string
+  readonly hint_until: string
+}
+
 // Given ids (M1): by key, the guard as a membership that no index serves. `using x` would walk all
 // leases or compare every pair; deleting by ctid would miss a lease that a renewal just rewrote.
-export const settleRuns: Statement<
-  { fates: string; worker: string; hint_until: string },
-  MovedRow
-> = statement(
+export const settleRuns: Statement<SettleParams, SettledRow> = statement(
   'settle_runs',
   `
 with ${FATES},
@@ -118,7 +150,21 @@ gone as (
     and worker = $worker::text
   returning ${GONE_COLUMNS}
 ),
-${routes('null::text')}`,
+${routes('null::text')},
+follow as materialized (
+  select a.*
+  from json_to_recordset($follow_ups::text::json) as a(after_id text, after_run int, ${ASK_COLUMNS}
+  )
+  join fate f on f.job_id = a.after_id and f.run = a.after_run and f.outcome in ('completed', 'paused')
+),
+${insertAsks('follow')},
+placed as (
+  select queue, due_at from again
+  union all
+  select queue, due_at from place
+),
+${hintsOf('placed')}
+${SETTLED}`,
 )
 
 // A settlement whose answer was lost (M8), or that missed: which of these runs did settle themselves?
@@ -145,7 +191,7 @@ where exists (
 // settled since it was read stays as it is, and one that is being renewed right now is skipped.
 export const recoverRuns: Statement<
   { fates: string; recovered_by: string | null; lapsed_before: string; hint_until: string },
-  MovedRow
+  SettledRow
 > = statement(
   'recover_runs',
   `
@@ -164,5 +210,7 @@ gone as (
   where ctid = any (array(select tid from due))
   returning ${GONE_COLUMNS}
 ),
-${routes('$recovered_by::text')}`,
+${routes('$recovered_by::text')},
+${hintsOf('again')}
+${SETTLED}`,
 )

@@ -53,6 +53,7 @@ export function settler(options: SettlerOptions): Settler {
       record(
         await lane.run(settleRuns, {
           fates: JSON.stringify(left),
+          follow_ups: '[]',
           worker,
           hint_until: options.hintUntil(),
         }),
