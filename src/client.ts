@@ -12,14 +12,14 @@ import type { Executor, Runner } from './database/executor.ts'
 import { migrateUp } from './database/migrate.ts'
 import { namespace } from './database/namespace.ts'
 import type { Namespace } from './database/namespace.ts'
-import { withSavepoint } from './database/savepoint.ts'
 import type { Tx } from './database/transaction-types.ts'
 import { silentWakeups } from './database/silent-wakeups.ts'
 import { wakeups } from './database/wakeups.ts'
 import type { Wakeups } from './database/wakeups.ts'
 import { ClosedError, NotMigratedError } from './errors.ts'
 import type { Ask } from './jobs/ask.ts'
-import { chunksOf, enqueuer, insert } from './jobs/enqueue.ts'
+import { enqueuer } from './jobs/enqueue.ts'
+import { readJournal } from './jobs/inspect.ts'
 import type { EnqueueResult } from './jobs/job.ts'
 import { jobsOf } from './jobs/jobs.ts'
 import type { Jobs } from './jobs/jobs.ts'
@@ -139,7 +139,12 @@ class Client implements Mill {
 
   constructor(parts: ClientParts) {
     this.#parts = parts
-    this.#enqueuer = enqueuer({ executor: parts.statements, hintUntil: this.#hintUntil })
+    this.#enqueuer = enqueuer({
+      executor: parts.statements,
+      maxPayload: parts.settings.maxPayload,
+      hintUntil: this.#hintUntil,
+      journal: readJournal,
+    })
     const own = this.#producer(this.#enqueuer.enqueue, this.#enqueuer.enqueueMany)
     this.enqueue = own.enqueue
     this.enqueueMany = own.enqueueMany
@@ -149,22 +154,10 @@ class Client implements Mill {
 
   in<T>(transaction: T & Tx<T>): Producer {
     const borrowed = borrowedTransaction(transaction)
+    const runner = (): Promise<Runner> => this.#borrow(borrowed)
     return this.#producer(
-      async (ask) => {
-        const runner = await this.#borrow(borrowed)
-        const [result] = await insert(runner, [ask], { hint_until: this.#hintUntil() })
-        return result ?? { id: ask.id, outcome: 'kept', asked: ask.id }
-      },
-      async (asks) => {
-        const runner = await this.#borrow(borrowed)
-        return withSavepoint(runner, async () => {
-          const results: EnqueueResult[] = []
-          for await (const chunk of chunksOf(asks)) {
-            results.push(...(await insert(runner, chunk, { hint_until: this.#hintUntil() })))
-          }
-          return results
-        })
-      },
+      async (ask) => this.#enqueuer.enqueueOn(await runner(), ask),
+      async (asks) => this.#enqueuer.enqueueManyOn(await runner(), asks),
     )
   }
 

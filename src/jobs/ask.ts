@@ -2,7 +2,10 @@ import { isId, makeId } from '../core/id.ts'
 import { InvalidOptionError } from '../errors.ts'
 import { encodeInput, parseInput } from './input.ts'
 import type { JobKind } from './kind.ts'
-import { definitionOf } from './kind.ts'
+import { keyOf, PENDING } from './dedup.ts'
+import type { DedupMode } from './dedup.ts'
+import type { Definition } from './definition.ts'
+import { definitionOf } from './definition.ts'
 import type { EnqueueOptions, Stamp } from './options.ts'
 import { stampOptions } from './options.ts'
 
@@ -12,6 +15,17 @@ export interface Ask extends Stamp {
   readonly kind: string
   /** JSON text of what was given. */
   readonly payload: string
+  /** Null: the ask has no key. */
+  readonly keyed: Keyed | null
+}
+
+/** What an ask with a key brings beside: enough to merge it with the job it meets. */
+export interface Keyed {
+  readonly key: string
+  readonly mode: DedupMode
+  readonly definition: Definition
+  /** As the schema gave the input back. */
+  readonly parsed: unknown
 }
 
 export interface AskContext {
@@ -34,13 +48,20 @@ export function prepareAsk(kind: JobKind, input: unknown, context: AskContext): 
   const definition = definitionOf(kind)
   const payload = encodeInput(definition, input, context.maxPayload)
   const parsed = parseInput(definition, input)
-  const ask = (value: unknown): Ask => askFrom(stampOptions(kind, value, context.options))
+  const ask = (value: unknown): Ask => askFrom(stampOptions(kind, value, context.options), value)
   return parsed instanceof Promise ? parsed.then(ask) : ask(parsed)
 
-  function askFrom(stamp: Stamp): Ask {
+  function askFrom(stamp: Stamp, value: unknown): Ask {
+    const keyed = keyedFrom(definition, value, context.options.dedup)
     // The spread last: in front of members it takes 3 µs, behind them 0.2.
-    return { id: idFrom(context), kind: definition.name, payload, ...stamp }
+    return { id: idFrom(context), kind: definition.name, payload, keyed, ...stamp }
   }
+}
+
+function keyedFrom(definition: Definition, parsed: unknown, call: unknown): Keyed | null {
+  const key = keyOf(definition.dedup, parsed, call)
+  if (key === null) return null
+  return { key, mode: definition.dedup?.mode ?? PENDING, definition, parsed }
 }
 
 function idFrom({ options, now }: AskContext): string {

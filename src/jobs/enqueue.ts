@@ -1,31 +1,40 @@
 import { instantText } from '../core/instant-text.ts'
-import { batcher, MOST_BYTES, MOST_ROWS } from '../database/batcher.ts'
+import { batcher } from '../database/batcher.ts'
 import type { Executor, Runner } from '../database/executor.ts'
 import { repeat } from '../database/repeat.ts'
-import { DatabaseError } from '../errors.ts'
 import type { Ask } from './ask.ts'
-import type { EnqueueResult } from './job.ts'
-import { enqueuedJobs, enqueueJobs } from './enqueue-statements.ts'
-import type { AskRow, EnqueueParams } from './enqueue-statements.ts'
+import { bulkEnqueue } from './bulk-enqueue.ts'
+import { enqueuedJobs } from './enqueue-statements.ts'
+import { answers, bytesOf, insertRows } from './insert.ts'
+import type { EnqueueResult, JournalEntry } from './job.ts'
+import { isKeyed } from './keyed-ask.ts'
+import type { KeyedAsk } from './keyed-ask.ts'
+import { enqueueKeyed } from './keyed-enqueue.ts'
 
 /**
  * Writes asks. Alone, calls that come while a statement is in flight go together in the next one; a
  * lost answer is looked up before the statement is repeated, so that an ask takes effect once and is
- * answered truly (E2, M8). In a caller's transaction each call is one statement on it, and nothing
- * is repeated: his commit decides.
+ * answered truly (E2, M8). Asks with a key go one by one, since each may have to look and decide. In
+ * a caller's transaction each call is written on it, and nothing is repeated: his commit decides.
  */
 export interface Enqueuer {
   /** One ask, in whatever batch leaves next. */
   enqueue(ask: Ask): Promise<EnqueueResult>
   /** Any number of asks, all or nothing. */
   enqueueMany(asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]>
+  /** The same on the caller's transaction. */
+  enqueueOn(runner: Runner, ask: Ask): Promise<EnqueueResult>
+  enqueueManyOn(runner: Runner, asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]>
   /** Resolves when everything asked so far is answered. */
   idle(): Promise<void>
 }
 
 export interface EnqueuerOptions {
   readonly executor: Executor
+  readonly maxPayload: number
   readonly hintUntil: () => string
+  /** A job's journal, for merge functions. */
+  readonly journal: (runner: Runner, id: string) => Promise<readonly JournalEntry[]>
 }
 
 /** For how long an enqueue outlasts a database that is away. */
@@ -35,134 +44,73 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
   const { executor, hintUntil } = options
   const { clock } = executor
   const lane = executor.lane('enqueue')
+  const keyedLane = executor.lane('enqueue keyed')
+  const bulk = bulkEnqueue({ ...options, plain: flush, keyed })
+  const batches = batcher<Ask, EnqueueResult>({ flush, bytes: bytesOf })
+  const asked = new Set<Promise<unknown>>()
 
   async function flush(asks: readonly Ask[]): Promise<readonly EnqueueResult[]> {
-    const asked_at = instantText(clock.now())
+    const askedAt = instantText(clock.now())
     const inserted = new Set<string>()
     let left = asks
     await repeat({ clock, forMs: OUTLAST }, async (isUncertain) => {
       if (isUncertain) {
-        const ids = arrayOf(left.map((ask) => ask.id))
-        for (const { id } of await lane.run(enqueuedJobs, { ids, asked_at })) inserted.add(id)
+        const ids = `{${left.map((ask) => ask.id).join(',')}}`
+        const found = await lane.run(enqueuedJobs, { ids, asked_at: askedAt })
+        for (const { id } of found) inserted.add(id)
         left = left.filter((ask) => !inserted.has(ask.id))
       }
       if (left.length === 0) return
-      const given = { asks: rowsText(left), hint_until: hintUntil(), now: asked_at }
-      for (const { id } of await lane.run(enqueueJobs, given)) inserted.add(id)
+      for (const id of await insertRows(lane, left, { hint_until: hintUntil(), now: askedAt })) {
+        inserted.add(id)
+      }
     })
     return answers(asks, inserted)
   }
 
-  const batches = batcher<Ask, EnqueueResult>({ flush, bytes: bytesOf })
-
-  async function enqueueMany(asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]> {
-    const chunks = chunksOf(asks)
-    const first = await chunks.next()
-    if (first.done === true) return []
-    const second = await chunks.next()
-    if (second.done === true) return flush(first.value)
-    const asked_at = instantText(clock.now())
-    const results: EnqueueResult[] = []
-    const add = async (runner: Runner, chunk: readonly Ask[]): Promise<void> => {
-      results.push(...(await insert(runner, chunk, { hint_until: hintUntil(), now: asked_at })))
-    }
-    const many = executor.lane('enqueue many')
-    try {
-      await many.transaction(async (runner) => {
-        await add(runner, first.value)
-        await add(runner, second.value)
-        for await (const chunk of chunks) await add(runner, chunk)
-      })
-    } catch (error) {
-      if (!isUncertain(error) || !(await tookEffect(many, results, asked_at))) throw error
-    }
-    return results
-  }
-
-  /** The answer to a commit was lost: one job of it tells for all (M8). */
-  async function tookEffect(
-    many: Runner,
-    results: readonly EnqueueResult[],
-    asked_at: string,
-  ): Promise<boolean> {
-    const inserted = results.find(({ outcome }) => outcome === 'inserted')
-    if (inserted === undefined) return false
-    return repeat({ clock, forMs: OUTLAST }, async () => {
-      const found = await many.run(enqueuedJobs, { ids: arrayOf([inserted.id]), asked_at })
-      return found.length > 0
+  function enqueueOneKeyed(ask: KeyedAsk): Promise<EnqueueResult> {
+    const askedAt = instantText(clock.now())
+    return repeat({ clock, forMs: OUTLAST }, (isUncertain) => {
+      const work = (runner: Runner): Promise<EnqueueResult> =>
+        keyed(runner, ask, { askedAt, isUncertain })
+      // Only a lock on the key needs a transaction; all else is one statement at a time.
+      return ask.keyed.mode.type === 'live' ? keyedLane.transaction(work) : work(keyedLane)
     })
   }
 
-  return { enqueue: batches.add, enqueueMany, idle: batches.idle }
-}
-
-/** One statement for all of them; each answered in its place. */
-export async function insert(
-  runner: Runner,
-  asks: readonly Ask[],
-  given: Omit<EnqueueParams, 'asks'>,
-): Promise<readonly EnqueueResult[]> {
-  const rows = await runner.run(enqueueJobs, { ...given, asks: rowsText(asks) })
-  return answers(asks, new Set(rows.map(({ id }) => id)))
-}
-
-/** Asks in pieces that fit a statement each, read as they are needed. */
-export async function* chunksOf(asks: AsyncIterable<Ask>): AsyncGenerator<readonly Ask[], void> {
-  let chunk: Ask[] = []
-  let bytes = 0
-  for await (const ask of asks) {
-    const size = bytesOf(ask)
-    if (chunk.length > 0 && (chunk.length === MOST_ROWS || bytes + size > MOST_BYTES)) {
-      yield chunk
-      chunk = []
-      bytes = 0
-    }
-    chunk.push(ask)
-    bytes += size
+  function keyed(
+    runner: Runner,
+    ask: KeyedAsk,
+    tries: { readonly askedAt: string; readonly isUncertain: boolean },
+  ): Promise<EnqueueResult> {
+    return enqueueKeyed(ask, runner, {
+      maxPayload: options.maxPayload,
+      hintUntil,
+      journal: (id) => options.journal(runner, id),
+      ...tries,
+    })
   }
-  if (chunk.length > 0) yield chunk
-}
 
-/** The same id twice in one statement: the first of the two asks is the one that was inserted. */
-function answers(asks: readonly Ask[], inserted: ReadonlySet<string>): readonly EnqueueResult[] {
-  const answered = new Set<string>()
-  return asks.map(({ id }): EnqueueResult => {
-    const isNew = inserted.has(id) && !answered.has(id)
-    answered.add(id)
-    return { id, outcome: isNew ? 'inserted' : 'kept', asked: id }
-  })
-}
+  function track<T>(work: Promise<T>): Promise<T> {
+    asked.add(work)
+    const done = (): void => void asked.delete(work)
+    work.then(done, done)
+    return work
+  }
 
-function rowsText(asks: readonly Ask[]): string {
-  return JSON.stringify(asks.map(rowOf))
-}
-
-function rowOf(ask: Ask): AskRow {
   return {
-    id: ask.id,
-    kind: ask.kind,
-    queue: ask.queue,
-    payload: ask.payload,
-    priority: ask.priority,
-    lease_ms: ask.leaseMs,
-    ...(ask.policyText === null ? {} : { options: ask.policyText }),
-    ...(ask.delayMs === null ? {} : { delay_ms: ask.delayMs }),
-    ...(ask.at === null ? {} : { due_at: instantText(ask.at) }),
-    ...(ask.expiresAfterMs === null ? {} : { expires_after_ms: ask.expiresAfterMs }),
-    ...(ask.expiresAt === null ? {} : { expires_at: instantText(ask.expiresAt) }),
+    enqueue: (ask) => (isKeyed(ask) ? track(enqueueOneKeyed(ask)) : batches.add(ask)),
+    enqueueMany: (asks) => track(bulk.own(asks)),
+    async enqueueOn(runner, ask) {
+      const askedAt = instantText(clock.now())
+      if (isKeyed(ask)) return keyed(runner, ask, { askedAt, isUncertain: false })
+      const inserted = await insertRows(runner, [ask], { hint_until: hintUntil() })
+      return { id: ask.id, outcome: inserted.has(ask.id) ? 'inserted' : 'kept', asked: ask.id }
+    },
+    enqueueManyOn: bulk.on,
+    async idle() {
+      await batches.idle()
+      await Promise.allSettled(asked)
+    },
   }
-}
-
-// The payload dominates; names, the id and the rest of a row are about 200 bytes.
-function bytesOf(ask: Ask): number {
-  return ask.payload.length + 200
-}
-
-/** Ids as an array literal; they hold nothing that would need quotes. */
-function arrayOf(ids: readonly string[]): string {
-  return `{${ids.join(',')}}`
-}
-
-function isUncertain(error: unknown): boolean {
-  return error instanceof DatabaseError && error.outcomeUnknown
 }

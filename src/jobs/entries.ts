@@ -47,7 +47,12 @@ function decisionOf(row: JournalRow): JournalEntry | null {
     case 'cancelled':
       return { ...entry(row), outcome: 'cancelled', run, by, why }
     case 'merged':
-      return { ...entry(row), outcome: 'merged', decision: mergeOf(row), asked: row.asked_id ?? '' }
+      return {
+        ...entry(row),
+        outcome: 'merged',
+        decision: mergeOf(row),
+        asked: row.asked_id ?? '',
+      }
     case 'redriven':
     case 'rescheduled':
       return { ...entry(row), outcome: row.outcome, by, dueAt: dateOf(row.due_at) }

@@ -2,7 +2,7 @@ import { decodeJson, encodeJson, UnencodableError } from '../core/json.ts'
 import { validate } from '../core/schema.ts'
 import { byteLength } from '../core/text.ts'
 import { InvalidInputError, PayloadTooLargeError } from '../errors.ts'
-import type { Definition } from './kind.ts'
+import type { Definition } from './definition.ts'
 
 /**
  * The input of a job on its way in and out. What is stored is what was given; the handler gets it
@@ -43,6 +43,11 @@ export function readInput(definition: Definition, payload: string): unknown {
     () => parseInput(definition, undefined),
     () => parseInput(definition, null),
   )
+}
+
+/** The carry to store. Throws `InvalidInputError` naming the path. */
+export function encodeCarry(definition: Definition, carry: unknown): string {
+  return encoded(definition, carry)
 }
 
 function encoded(definition: Definition, input: unknown): string {

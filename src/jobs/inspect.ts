@@ -9,7 +9,7 @@ import { getJob, listJobsNewest, listJobsOldest } from './inspect-statements.ts'
 import type { JobRow, ListRow } from './inspect-statements.ts'
 import type { JobFilter, JobRecord, JournalEntry, Listing, ListOptions } from './job.ts'
 import type { JobKind } from './kind.ts'
-import { definitionOf } from './kind.ts'
+import { definitionOf } from './definition.ts'
 import { listing } from './listing.ts'
 import type { KeyedPage, PageQuery } from './listing.ts'
 import { recordOf } from './records.ts'
@@ -93,6 +93,22 @@ export function inspector(runner: () => Runner): Inspector {
     },
   }
 }
+
+/** The newest entries of a job's journal, oldest first: as much as a living job keeps. */
+export async function readJournal(runner: Runner, id: string): Promise<readonly JournalEntry[]> {
+  const rows = await runner.run(jobJournalNewest, {
+    job_id: id,
+    after: FIRST_ENTRY,
+    before: BEYOND_ENTRIES,
+    most: KEPT_ENTRIES,
+  })
+  return rows
+    .map(entryOf)
+    .filter((entry) => entry !== null)
+    .toReversed()
+}
+
+const KEPT_ENTRIES = 1_000
 
 function checkListOptions(options: ListOptions): ListOptions {
   checkOptions('list options', options, ['order', 'limit', 'cursor', 'signal'])

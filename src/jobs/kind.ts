@@ -1,15 +1,12 @@
 import type { Backoff } from '../core/backoff.ts'
 import type { Duration } from '../core/duration.ts'
 import type { MustBeJson } from '../core/json.ts'
-import type { OptionsRead } from '../core/names.ts'
-import { checkName, checkOptions } from '../core/names.ts'
+import { checkName } from '../core/names.ts'
 import type { Schema, SchemaIn, SchemaOut } from '../core/schema.ts'
-import { isSchema } from '../core/schema.ts'
-import { InvalidOptionError } from '../errors.ts'
+import { definition, definitionFrom } from './definition.ts'
+import type { Defined } from './definition.ts'
 import type { JobRecord } from './job.ts'
 import type { Dedup, Merge } from './merge.ts'
-import type { Settings, StampedOption } from './stamped-options.ts'
-import { readOption, STAMPED_OPTIONS } from './stamped-options.ts'
 
 /** The types of a kind, carried by one covariant phantom, so that every kind is assignable to `JobKind`. */
 export interface KindTypes {
@@ -153,77 +150,4 @@ export function defineJob<
   // Not listed with the name: it is nobody else's business.
   Object.defineProperty(kind, definition, { enumerable: false })
   return Object.freeze(kind)
-}
-
-/** What enqueue, claim and settle know of a kind, and its users do not. */
-export interface Definition {
-  readonly name: string
-  /** Null: the kind takes no input. */
-  readonly input: Schema | null
-  /** Whether what a handler returns is stored. */
-  readonly keepsResult: boolean
-  /** The options that are values. */
-  readonly settings: Settings
-  /** The options that depend on the input. */
-  readonly derived: readonly Derived[]
-}
-
-export interface Derived {
-  readonly option: StampedOption
-  readonly from: (input: unknown) => unknown
-}
-
-/** The definition behind a kind. Throws `InvalidOptionError` for anything that `defineJob` did not make. */
-export function definitionOf(kind: JobKind): Definition {
-  if (isDefined(kind)) return kind[definition]
-  throw new InvalidOptionError(
-    'kind',
-    kind,
-    'it is not a kind of job. Pass what defineJob() returned, not a name.',
-  )
-}
-
-// In the registry of symbols: a process may hold two copies of this package.
-const definition: unique symbol = Symbol.for('millrace.definition')
-
-interface Defined {
-  readonly [definition]: Definition
-}
-
-function isDefined(kind: unknown): kind is Defined {
-  return typeof kind === 'object' && kind !== null && definition in kind
-}
-
-function definitionFrom(name: string, options: object): Definition {
-  const known = ['input', 'result', ...STAMPED_OPTIONS]
-  const given = checkOptions(`defineJob(${JSON.stringify(name)})`, options, known)
-  const settings: Settings = {}
-  const derived: Derived[] = []
-  for (const option of STAMPED_OPTIONS) {
-    const value = given[option]
-    if (isDerivation(value)) derived.push({ option, from: value })
-    else if (value !== undefined) Object.assign(settings, readOption(option, value))
-  }
-  return Object.freeze({
-    name,
-    input: schemaIn('input', given),
-    keepsResult: schemaIn('result', given) !== null,
-    settings,
-    derived,
-  })
-}
-
-function isDerivation(value: unknown): value is Derived['from'] {
-  return typeof value === 'function'
-}
-
-function schemaIn(option: 'input' | 'result', given: OptionsRead): Schema | null {
-  const schema = given[option]
-  if (schema === undefined) return null
-  if (isSchema(schema)) return schema
-  throw new InvalidOptionError(
-    option,
-    schema,
-    'it is no Standard Schema. Pass one of zod, valibot or arktype, or typed<T>().',
-  )
 }

@@ -5,8 +5,9 @@ import type { OptionsRead } from '../core/names.ts'
 import { checkOptions } from '../core/names.ts'
 import type { OneOf } from '../core/one-of.ts'
 import { InvalidOptionError } from '../errors.ts'
-import type { Definition, InputOf, JobKind, StampedOptions } from './kind.ts'
-import { definitionOf } from './kind.ts'
+import type { Definition } from './definition.ts'
+import type { InputOf, JobKind, StampedOptions } from './kind.ts'
+import { definitionOf } from './definition.ts'
 import type { Policy } from './policy.ts'
 import { DEFAULT_POLICY, encodePolicy } from './policy.ts'
 import type { Settings } from './stamped-options.ts'
@@ -22,6 +23,8 @@ import { readOption, readOptions, STAMPED_OPTIONS } from './stamped-options.ts'
 export type EnqueueOptions = StampedOptions & {
   /** A ULID of your own: the same id again is a no-op while a record of it exists. Default: one is made. */
   id?: string | undefined
+  /** The key of this ask, in place of the kind's own. */
+  dedup?: string | undefined
 } & OneOf<{ delay?: Duration | undefined } | { at?: Date | undefined }>
 
 /** `enqueue(kind)` for kinds without input, `enqueue(kind, input)` for the rest. */
@@ -94,7 +97,7 @@ function stampFrom(definition: Definition, input: unknown, given: OptionsRead): 
   }
 }
 
-const ENQUEUE_OPTIONS: readonly string[] = ['id', 'delay', 'at', ...STAMPED_OPTIONS]
+const ENQUEUE_OPTIONS: readonly string[] = ['id', 'dedup', 'delay', 'at', ...STAMPED_OPTIONS]
 
 function derivedFrom(definition: Definition, input: unknown): Settings {
   const settings: Settings = {}

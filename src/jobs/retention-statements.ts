@@ -1,5 +1,26 @@
 import { statement } from '../database/statement.ts'
 import type { Statement } from '../database/statement.ts'
+import { DEFAULT_POLICY } from './policy.ts'
+
+/**
+ * When the record of a job that ends now in this state may go: what was stamped on it, else the
+ * default; never within a minute, so that a repeated enqueue still finds it (E2). For moves whose
+ * decision is not made by a worker that knows the job's policy.
+ */
+export const pruneAt = (id: string, state: 'cancelled' | 'dead'): string => `
+    (
+      select case
+        when coalesce(k.keep, '') = 'null' then null
+        else $now::text::timestamptz
+          + greatest(60000, coalesce(k.keep::float8, ${KEPT_MS[state]})) * interval '1 millisecond'
+      end
+      from (select (select (j.options #> '{keep,${state}}')::text from millrace.jobs j where j.id = ${id}) as keep) k
+    )`
+
+const KEPT_MS = {
+  cancelled: DEFAULT_POLICY.keep.cancelled ?? 0,
+  dead: DEFAULT_POLICY.keep.dead ?? 0,
+}
 
 // H4: chosen rows (M1); a job that is redriven meanwhile is skipped, or was deleted first and the
 // redrive finds nothing: its body never goes without it.

@@ -1,4 +1,4 @@
-import { definitionOf } from '../jobs/kind.ts'
+import { definitionOf } from '../jobs/definition.ts'
 import type { JobKind, NameOf, ParsedOf, ResultOf } from '../jobs/kind.ts'
 import { InvalidOptionError, UnknownKindError } from '../errors.ts'
 import { checkOptions } from '../core/names.ts'

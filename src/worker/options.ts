@@ -2,7 +2,7 @@ import type { Duration } from '../core/duration.ts'
 import { milliseconds } from '../core/duration.ts'
 import { checkName, checkOptions } from '../core/names.ts'
 import { InvalidOptionError } from '../errors.ts'
-import { definitionOf } from '../jobs/kind.ts'
+import { definitionOf } from '../jobs/definition.ts'
 import { DEFAULT_QUEUE } from '../jobs/options.ts'
 import type { HandledKind } from './handlers.ts'
 

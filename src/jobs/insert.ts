@@ -1,0 +1,34 @@
+import type { Runner } from '../database/executor.ts'
+import type { Ask } from './ask.ts'
+import { askRow } from './ask-row.ts'
+import { enqueueJobs } from './enqueue-statements.ts'
+import type { EnqueueParams } from './enqueue-statements.ts'
+import type { EnqueueResult } from './job.ts'
+
+/** One statement for asks without a key; gives the ids that were not there before. */
+export async function insertRows(
+  runner: Runner,
+  asks: readonly Ask[],
+  given: Omit<EnqueueParams, 'asks'>,
+): Promise<ReadonlySet<string>> {
+  const rows = await runner.run(enqueueJobs, { ...given, asks: JSON.stringify(asks.map(askRow)) })
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** The answer to each ask, in order. The same id twice in one call: the first of the two was inserted. */
+export function answers(
+  asks: readonly Ask[],
+  inserted: ReadonlySet<string>,
+): readonly EnqueueResult[] {
+  const answered = new Set<string>()
+  return asks.map(({ id }): EnqueueResult => {
+    const isNew = inserted.has(id) && !answered.has(id)
+    answered.add(id)
+    return { id, outcome: isNew ? 'inserted' : 'kept', asked: id }
+  })
+}
+
+/** About what an ask adds to a statement: the payload dominates; names, the id and the rest are about 200 bytes. */
+export function bytesOf(ask: Ask): number {
+  return ask.payload.length + 200
+}

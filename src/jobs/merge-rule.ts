@@ -1,0 +1,52 @@
+import { InvalidOptionError } from '../errors.ts'
+
+/** The `merge` of a kind: a word, or a function whose answer is checked each time. */
+export type MergeRule = MergeWord | ((existing: unknown, incoming: unknown) => unknown)
+
+export type MergeWord = 'keep' | 'replace' | 'independent'
+
+/** What was decided: a word, or the input and carry that the job goes on with. */
+export type Decision = MergeWord | { readonly input: unknown; readonly carry: unknown }
+
+const WORDS: readonly unknown[] = ['keep', 'replace', 'independent']
+
+/** Checks the `merge` option of a kind. Default `replace`. */
+export function readMerge(value: unknown): MergeRule {
+  if (value === undefined) return 'replace'
+  if (isWord(value) || isFunction(value)) return value
+  throw new InvalidOptionError(
+    'merge',
+    value,
+    "give 'keep', 'replace', 'independent' or a function of both asks",
+  )
+}
+
+/**
+ * Checks what a merge function answered. It must answer at once: the jobs it was shown may have
+ * moved on by the time a promise settles.
+ */
+export function decisionFrom(answer: unknown, hasCarry: boolean): Decision {
+  if (isWord(answer)) return answer
+  if (isObject(answer) && 'input' in answer && !('then' in answer)) {
+    if (!hasCarry) return { input: answer.input, carry: undefined }
+    if ('carry' in answer) return { input: answer.input, carry: answer.carry }
+  }
+  const shape = hasCarry ? '{ input, carry }' : '{ input }'
+  throw new InvalidOptionError(
+    'merge',
+    answer,
+    `a merge function answers 'keep', 'replace', 'independent' or ${shape}, and no promise`,
+  )
+}
+
+function isWord(value: unknown): value is MergeWord {
+  return WORDS.includes(value)
+}
+
+function isFunction(value: unknown): value is (existing: unknown, incoming: unknown) => unknown {
+  return typeof value === 'function'
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
