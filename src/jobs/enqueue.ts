@@ -40,17 +40,31 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
     const asked_at = instantText(clock.now())
     const inserted = new Set<string>()
     let left = asks
-    await repeat({ clock, forMs: OUTLAST }, async (isUncertain) => {
-      if (isUncertain) {
-        const ids = arrayOf(left.map((ask) => ask.id))
-        for (const { id } of await lane.run(enqueuedJobs, { ids, asked_at })) inserted.add(id)
-        left = left.filter((ask) => !inserted.has(ask.id))
-      }
+
+    function record(rows: readonly { readonly id: string }[]): void {
+      for (const { id } of rows) inserted.add(id)
+      left = left.filter((ask) => !inserted.has(ask.id))
+    }
+
+    async function lookUp(): Promise<void> {
+      const ids = arrayOf(left.map((ask) => ask.id))
+      record(await lane.run(enqueuedJobs, { ids, asked_at }))
+    }
+
+    await repeat({ clock, until: untilOutlasted() }, async (isUncertain) => {
+      if (isUncertain) await lookUp()
       if (left.length === 0) return
       const given = { asks: rowsText(left), hint_until: hintUntil(), now: asked_at }
-      for (const { id } of await lane.run(enqueueJobs, given)) inserted.add(id)
+      record(await lane.run(enqueueJobs, given))
+      // An earlier try that was still under way at the first look has ended: this one waited for it.
+      if (isUncertain && left.length > 0) await lookUp()
     })
     return answers(asks, inserted)
+  }
+
+  function untilOutlasted(): () => number {
+    const end = clock.now() + OUTLAST
+    return () => end
   }
 
   const batches = batcher<Ask, EnqueueResult>({ flush, bytes: bytesOf })
@@ -87,7 +101,7 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
   ): Promise<boolean> {
     const inserted = results.find(({ outcome }) => outcome === 'inserted')
     if (inserted === undefined) return false
-    return repeat({ clock, forMs: OUTLAST }, async () => {
+    return repeat({ clock, until: untilOutlasted() }, async () => {
       const found = await many.run(enqueuedJobs, { ids: arrayOf([inserted.id]), asked_at })
       return found.length > 0
     })
