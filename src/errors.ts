@@ -90,11 +90,13 @@ export interface MigrationProblem {
 /** The database is not at the version this release needs. Every problem is listed with its command. */
 export class NotMigratedError extends MillraceError {
   readonly code = 'NOT_MIGRATED'
+  readonly schema: string
   readonly problems: readonly MigrationProblem[]
 
   constructor(schema: string, problems: readonly MigrationProblem[]) {
     const lines = problems.map((problem) => `${problem.what}. Run: ${problem.command}`)
-    super(`schema "${schema}" is not ready: ${lines.join('; ')}`)
+    super(lines.join('; '))
+    this.schema = schema
     this.problems = problems
   }
 }

@@ -76,6 +76,7 @@ export type { Changed, RetryOptions } from './jobs/admin.ts'
 export { migrations } from './migrations.ts'
 export type { GrantOptions, Migrations, MigrationsOptions, UpOptions } from './migrations.ts'
 export type { Migrated } from './database/migrate.ts'
+export type { DatabaseProblem, ProblemCode } from './database/migration-history.ts'
 export type { MigrationState, MigrationStatus } from './database/migration-status.ts'
 
 // Errors

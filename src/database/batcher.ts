@@ -46,7 +46,6 @@ export function batcher<Item, Result>(
       waiting = waiting.slice(count)
       inFlight = batch.length
       await settle(batch)
-      inFlight = 0
     }
     running = undefined
   }
@@ -57,11 +56,14 @@ export function batcher<Item, Result>(
     } catch (error) {
       for (const each of batch) each.reject(error)
     }
+    inFlight = 0
   }
 
   async function flush(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     const results = await options.flush(batch.map((each) => each.item))
     for (const [index, result] of results.entries()) batch[index]?.resolve(result)
+    // Before those who waited go on: what they find is what is still to be written.
+    inFlight -= batch.length
   }
 
   return {

@@ -124,7 +124,9 @@ function isPostgresJs(database: unknown): database is PostgresJs {
 }
 
 function isPglite(database: unknown): database is Pglite {
-  const hasMethods = ['query', 'exec', 'transaction', 'listen'].every((name) => hasMethod(database, name))
+  const hasMethods = ['query', 'exec', 'transaction', 'listen'].every((name) =>
+    hasMethod(database, name),
+  )
   return hasMethods && property(database, 'waitReady') !== undefined
 }
 
@@ -133,7 +135,8 @@ function hasOptions(database: unknown): boolean {
 }
 
 function hint(database: unknown): string {
-  if (database === undefined) return 'open() alone is the embedded database, open(undefined) is a mistake. '
+  if (database === undefined)
+    return 'open() alone is the embedded database, open(undefined) is a mistake. '
   if (hasMethod(database, 'query') || hasMethod(database, 'unsafe')) {
     return 'this is one connection or a transaction: give what opens them, or use mill.in(tx). '
   }

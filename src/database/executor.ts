@@ -64,6 +64,15 @@ export function executor(options: ExecutorOptions): Executor {
     return made
   }
 
+  // The clock is sampled over our own connection, since the caller's may be in a failed transaction.
+  // Where there is only one connection he holds it: our own would wait for his transaction to end,
+  // and he waits for us.
+  async function sampleBeside(transaction: Queryable): Promise<void> {
+    const { engine, databaseClock, namespace } = options
+    if (!engine.isSingleConnection) await lane('enqueue').run(NOTHING, {})
+    else if (databaseClock !== null) await takeSample(transaction, databaseClock, namespace)
+  }
+
   return {
     clock: options.clock,
     namespace: options.namespace,
@@ -71,8 +80,7 @@ export function executor(options: ExecutorOptions): Executor {
     engine: options.engine,
     lane,
     async borrow(transaction) {
-      // The clock is sampled over our own connection: the caller's may be in a failed transaction.
-      if (options.databaseClock?.needsSample() === true) await lane('enqueue').run(NOTHING, {})
+      if (options.databaseClock?.needsSample() === true) await sampleBeside(transaction)
       return runnerOn(transaction, 'borrowed', options)
     },
     async close() {
@@ -97,7 +105,7 @@ function openLane(purpose: string, options: ExecutorOptions): Lane {
       current = undefined
       opening = undefined
     }
-    opening ??= engine.connect({ purpose, timeoutMs, prepare })
+    opening ??= engine.connect({ purpose, timeoutMs, prepare: prepare && PREPARED.has(purpose) })
     try {
       current = await opening
     } catch (error) {
@@ -123,6 +131,11 @@ function openLane(purpose: string, options: ExecutorOptions): Lane {
     },
   }
 }
+
+// The lanes that are never idle. Statements of the others are planned each time: a plan that was
+// kept since a table was one page long looks an id up in whatever index has it, and goes on walking
+// all of that index when the table has grown.
+const PREPARED: ReadonlySet<string> = new Set(['enqueue', 'claim', 'settle', 'renew'])
 
 function runnerOn(queryable: Queryable, lane: string, options: ExecutorOptions): Runner {
   const { clock, namespace, origin } = options

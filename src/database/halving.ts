@@ -27,7 +27,8 @@ export async function halving<Item>(
 // Data exceptions, integrity violations and exceeded limits: what one row can cause to a statement of many.
 const MEMBER_CLASSES = new Set(['22', '23', '54'])
 
-function isForAMember(error: unknown): boolean {
+/** Whether the fault may be of a single row, so that the others do without it. */
+export function isForAMember(error: unknown): boolean {
   return (
     error instanceof DatabaseError &&
     error.sqlstate !== null &&

@@ -17,7 +17,7 @@ export interface Migration {
   readonly sql: string
   /** SHA-256 of the text, in hex. */
   readonly checksum: string
-  /** The newest migration that a release must know at least to work with the database after this one. */
+  /** The migration that a release must know to work with the database after this one. */
   readonly compatibleFrom: number
 }
 
@@ -44,7 +44,7 @@ export function migration(name: string, text: string): Migration {
   if (compatibleFrom < 1 || compatibleFrom > Number(id)) {
     throw new MigrationError(
       name,
-      `it does not begin with "-- compatible-from: N", N from 1 to ${Number(id)}. Say the oldest newest migration of a release that can work with it.`,
+      `it does not begin with "-- compatible-from: N", N from 1 to ${Number(id)}. Say the newest migration that a release must know to work with the database afterwards.`,
     )
   }
   const checksum = createHash('sha256').update(sql).digest('hex')

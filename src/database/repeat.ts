@@ -9,10 +9,14 @@ import { DatabaseError } from '../errors.ts'
  */
 export interface RepeatOptions {
   readonly clock: Clock
-  /** No new try after this many milliseconds. */
-  readonly forMs: number
-  /** Ends the waiting: the last error is thrown. */
+  /** No new try begins after this instant. Asked after each failure: a lease may have grown meanwhile. */
+  readonly until: () => number
+  /** Whether a failure passes. Default: when the error says that it does. */
+  readonly passes?: ((error: DatabaseError) => boolean) | undefined
+  /** Ends the waiting: one last try. */
   readonly signal?: AbortSignal | undefined
+  /** Told of each failure that another try follows. */
+  readonly onFailure?: ((error: DatabaseError) => void) | undefined
 }
 
 const FIRST_PAUSE = 50
@@ -22,21 +26,22 @@ export async function repeat<T>(
   options: RepeatOptions,
   work: (isUncertain: boolean) => Promise<T>,
 ): Promise<T> {
-  const until = options.clock.now() + options.forMs
+  const { clock, until, passes = saysSo, signal } = options
   let isUncertain = false
   for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
     try {
       return await work(isUncertain)
     } catch (error) {
-      if (!isPassing(error) || options.clock.now() + pause > until) throw error
+      if (!(error instanceof DatabaseError) || !passes(error)) throw error
+      if (clock.now() + pause > until()) throw error
       isUncertain ||= error.outcomeUnknown
+      options.onFailure?.(error)
     }
-    await wait(options.clock, pause, options.signal)
-    if (options.signal?.aborted === true) return work(isUncertain)
+    await wait(clock, pause, signal)
+    if (signal?.aborted === true) return work(isUncertain)
   }
 }
 
-/** Whether the same statement may succeed later. */
-export function isPassing(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError && error.retryable
+function saysSo(error: DatabaseError): boolean {
+  return error.retryable
 }

@@ -6,7 +6,7 @@ import { withSavepoint } from '../database/savepoint.ts'
 import { DatabaseError } from '../errors.ts'
 import type { Ask } from './ask.ts'
 import { enqueuedJobs } from './enqueue-statements.ts'
-import { answers, bytesOf, insertRows } from './insert.ts'
+import { answers, bytesOf, insertRows, untilOutlasted } from './insert.ts'
 import type { EnqueueResult } from './job.ts'
 import { byKey, isKeyed } from './keyed-ask.ts'
 import type { KeyedAsk } from './keyed-ask.ts'
@@ -35,7 +35,6 @@ export interface BulkOptions {
   ) => Promise<EnqueueResult>
 }
 
-const OUTLAST = 10_000
 // Keyed payloads are at most 256 kB by default; this many of them stay well within a statement.
 const PLACED_AT_ONCE = 500
 
@@ -133,7 +132,7 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
   ): Promise<boolean> {
     const inserted = results.find(({ outcome }) => outcome === 'inserted')
     if (inserted === undefined) return false
-    return repeat({ clock, forMs: OUTLAST }, async () => {
+    return repeat({ clock, until: untilOutlasted(clock) }, async () => {
       const params = { ids: `{${inserted.id}}`, asked_at: askedAt }
       return (await many.run(enqueuedJobs, params)).length > 0
     })

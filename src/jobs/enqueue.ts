@@ -5,7 +5,7 @@ import { repeat } from '../database/repeat.ts'
 import type { Ask } from './ask.ts'
 import { bulkEnqueue } from './bulk-enqueue.ts'
 import { enqueuedJobs } from './enqueue-statements.ts'
-import { answers, bytesOf, insertRows } from './insert.ts'
+import { answers, bytesOf, insertRows, untilOutlasted } from './insert.ts'
 import type { EnqueueResult, JournalEntry } from './job.ts'
 import { isKeyed } from './keyed-ask.ts'
 import type { KeyedAsk } from './keyed-ask.ts'
@@ -37,9 +37,6 @@ export interface EnqueuerOptions {
   readonly journal: (runner: Runner, id: string) => Promise<readonly JournalEntry[]>
 }
 
-/** For how long an enqueue outlasts a database that is away. */
-export const OUTLAST = 10_000
-
 export function enqueuer(options: EnqueuerOptions): Enqueuer {
   const { executor, hintUntil } = options
   const { clock } = executor
@@ -53,24 +50,31 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
     const askedAt = instantText(clock.now())
     const inserted = new Set<string>()
     let left = asks
-    await repeat({ clock, forMs: OUTLAST }, async (isUncertain) => {
-      if (isUncertain) {
-        const ids = `{${left.map((ask) => ask.id).join(',')}}`
-        const found = await lane.run(enqueuedJobs, { ids, asked_at: askedAt })
-        for (const { id } of found) inserted.add(id)
-        left = left.filter((ask) => !inserted.has(ask.id))
-      }
+
+    function record(ids: Iterable<string>): void {
+      for (const id of ids) inserted.add(id)
+      left = left.filter((ask) => !inserted.has(ask.id))
+    }
+
+    async function lookUp(): Promise<void> {
+      const ids = `{${left.map((ask) => ask.id).join(',')}}`
+      const found = await lane.run(enqueuedJobs, { ids, asked_at: askedAt })
+      record(found.map(({ id }) => id))
+    }
+
+    await repeat({ clock, until: untilOutlasted(clock) }, async (isUncertain) => {
+      if (isUncertain) await lookUp()
       if (left.length === 0) return
-      for (const id of await insertRows(lane, left, { hint_until: hintUntil(), now: askedAt })) {
-        inserted.add(id)
-      }
+      record(await insertRows(lane, left, { hint_until: hintUntil(), now: askedAt }))
+      // An earlier try that was still under way at the first look has ended: this one waited for it.
+      if (isUncertain && left.length > 0) await lookUp()
     })
     return answers(asks, inserted)
   }
 
   function enqueueOneKeyed(ask: KeyedAsk): Promise<EnqueueResult> {
     const askedAt = instantText(clock.now())
-    return repeat({ clock, forMs: OUTLAST }, (isUncertain) => {
+    return repeat({ clock, until: untilOutlasted(clock) }, (isUncertain) => {
       const work = (runner: Runner): Promise<EnqueueResult> =>
         keyed(runner, ask, { askedAt, isUncertain })
       // Only a lock on the key needs a transaction; all else is one statement at a time.

@@ -8,11 +8,13 @@ import type { JobFilter, JobState } from './job.ts'
 /** A filter checked and encoded for the listing statements. */
 export interface FilterQuery {
   readonly params: FilterParams
-  /** Whether anything beside the state is asked for: then a page may look at more jobs than it gives. */
+  /** Whether a job of the places that are looked at may not match: then a page looks at more jobs than it gives. */
   readonly isFiltered: boolean
 }
 
 export const STATES: readonly JobState[] = ['pending', 'running', 'completed', 'dead', 'cancelled']
+
+const ENDED: readonly JobState[] = ['completed', 'dead', 'cancelled']
 
 const KNOWN = [
   'kind',
@@ -47,8 +49,14 @@ export function filterParams(filter: JobFilter): FilterQuery {
     schedule: textOrNull('schedule', filter.schedule),
     text: textOrNull('text', filter.text),
   }
-  const isFiltered = Object.values(rest).some((value) => value !== null)
+  const isFiltered = isSomeEnd(states) || Object.values(rest).some((value) => value !== null)
   return { params: { ...rest, states: arrayText(states) ?? '{}' }, isFiltered }
+}
+
+// Ended jobs stand in one place, in order of their ids whatever their state.
+function isSomeEnd(states: readonly JobState[]): boolean {
+  const wanted = ENDED.filter((state) => states.includes(state)).length
+  return wanted > 0 && wanted < ENDED.length
 }
 
 function listOf<T>(value: T | readonly T[] | undefined): readonly T[] | undefined {

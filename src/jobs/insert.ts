@@ -1,3 +1,4 @@
+import type { Clock } from '../core/clock.ts'
 import type { Runner } from '../database/executor.ts'
 import type { Ask } from './ask.ts'
 import { askRow } from './ask-row.ts'
@@ -31,4 +32,13 @@ export function answers(
 /** About what an ask adds to a statement: the payload dominates; names, the id and the rest are about 200 bytes. */
 export function bytesOf(ask: Ask): number {
   return ask.payload.length + 200
+}
+
+// For how long an enqueue outlasts a database that is away.
+const OUTLAST = 10_000
+
+/** Until when a failed enqueue that begins now is repeated. */
+export function untilOutlasted(clock: Clock): () => number {
+  const end = clock.now() + OUTLAST
+  return () => end
 }

@@ -94,6 +94,8 @@ export type ListParams = FilterParams & {
   readonly before: string
   /** How many ids of each place one statement looks at, whatever it finds. */
   readonly bound: number
+  /** How many records it gives at most. */
+  readonly most: number
 }
 
 /** A page's rows, each with how far the statement looked; a page that matched nothing is one row without id. */
@@ -103,31 +105,38 @@ export interface ListRow extends Omit<JobRow, 'id'> {
   readonly looked_until: string | null
 }
 
-// Ids come from the primary keys of the places, at most $bound of them, so that a filter that
-// matches little costs no more than one that matches all; bodies are looked up by id afterwards.
+// Ids come from the primary keys of the places, at most $bound of each, matching or not, so that a
+// filter that matches little costs no more than one that matches all. Bodies are looked up by id,
+// and records made of no more than $most.
 const listJobs = (name: string, order: 'asc' | 'desc'): Statement<ListParams, ListRow> =>
   statement(
     name,
     `
 with seen as materialized (
-  select s.job_id
+  select s.job_id, s.state, s.queue, s.finished_at
   from (
     (
-      select job_id from millrace.ready
+      select job_id, 'pending' as state, queue, null::timestamptz as finished_at
+      from millrace.ready
       where 'pending' = any ($states::text::text[]) and job_id > $after::text and job_id < $before::text
-      order by job_id ${order} limit $bound::int
+      order by job_id ${order}
+      limit $bound::int
     )
     union all
     (
-      select job_id from millrace.leases
+      select job_id, 'running', queue, null
+      from millrace.leases
       where 'running' = any ($states::text::text[]) and job_id > $after::text and job_id < $before::text
-      order by job_id ${order} limit $bound::int
+      order by job_id ${order}
+      limit $bound::int
     )
     union all
     (
-      select job_id from millrace.finished
-      where state = any ($states::text::text[]) and job_id > $after::text and job_id < $before::text
-      order by job_id ${order} limit $bound::int
+      select job_id, state, queue, finished_at
+      from millrace.finished
+      where '{completed,dead,cancelled}' && $states::text::text[] and job_id > $after::text and job_id < $before::text
+      order by job_id ${order}
+      limit $bound::int
     )
   ) s
   order by s.job_id ${order}
@@ -136,23 +145,31 @@ with seen as materialized (
 looked as (
   select count(*)::int4 as looked_at, ${order === 'asc' ? 'max' : 'min'}(job_id) as looked_until
   from seen
+),
+found as materialized (
+  select s.job_id
+  from seen s
+  cross join lateral (select * from millrace.jobs j where j.id = s.job_id limit 1) j
+  where s.state = any ($states::text::text[])
+    and ($kinds::text::text[] is null or j.kind = any ($kinds::text::text[]))
+    and ($queues::text::text[] is null or s.queue = any ($queues::text::text[]))
+    and ($created_after::text::timestamptz is null or j.created_at > $created_after::text::timestamptz)
+    and ($created_before::text::timestamptz is null or j.created_at < $created_before::text::timestamptz)
+    and ($finished_after::text::timestamptz is null or s.finished_at > $finished_after::text::timestamptz)
+    and ($finished_before::text::timestamptz is null or s.finished_at < $finished_before::text::timestamptz)
+    and ($dedup_key::text is null or j.dedup_key = $dedup_key::text)
+    and ($schedule::text is null or j.schedule = $schedule::text)
+    and ($text::text is null or strpos(j.payload::text, $text::text) > 0)
+  order by s.job_id ${order}
+  limit $most::int
 )
 select looked.looked_at, looked.looked_until, m.*
 from looked
 left join (
   select ${RECORD_COLUMNS}
-  from seen s
-  cross join lateral (select * from millrace.jobs j where j.id = s.job_id limit 1) j
+  from found
+  cross join lateral (select * from millrace.jobs j where j.id = found.job_id limit 1) j
   ${RECORD_PLACES}
-  where ($kinds::text::text[] is null or j.kind = any ($kinds::text::text[]))
-    and ($queues::text::text[] is null or coalesce(r.queue, l.queue, f.queue) = any ($queues::text::text[]))
-    and ($created_after::text::timestamptz is null or j.created_at > $created_after::text::timestamptz)
-    and ($created_before::text::timestamptz is null or j.created_at < $created_before::text::timestamptz)
-    and ($finished_after::text::timestamptz is null or f.finished_at > $finished_after::text::timestamptz)
-    and ($finished_before::text::timestamptz is null or f.finished_at < $finished_before::text::timestamptz)
-    and ($dedup_key::text is null or j.dedup_key = $dedup_key::text)
-    and ($schedule::text is null or j.schedule = $schedule::text)
-    and ($text::text is null or strpos(j.payload::text, $text::text) > 0)
 ) m on true
 order by m.id ${order}`,
   )

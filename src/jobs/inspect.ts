@@ -27,7 +27,6 @@ const NO_ID = ''
 // After every id: ids begin with a digit below 8.
 const BEYOND_IDS = '8'
 const FIRST_ENTRY = '-1'
-const BEYOND_ENTRIES = '9223372036854775807'
 
 export function inspector(runner: () => Runner): Inspector {
   async function listPage<K extends JobKind>(
@@ -42,10 +41,12 @@ export function inspector(runner: () => Runner): Inspector {
     for (;;) {
       options.signal?.throwIfAborted()
       const left = query.limit - items.length
-      const bound = isFiltered ? Math.max(LOOK_AT, left + 1) : left + 1
+      const most = left + 1
+      const bound = isFiltered ? Math.max(LOOK_AT, most) : most
       const rows = await runner().run(isOldest ? listJobsOldest : listJobsNewest, {
         ...params,
         bound,
+        most,
         after: (isOldest ? after : null) ?? NO_ID,
         before: (isOldest ? null : after) ?? BEYOND_IDS,
       })
@@ -68,7 +69,7 @@ export function inspector(runner: () => Runner): Inspector {
     const rows = await runner().run(isNewest ? jobJournalNewest : jobJournalOldest, {
       job_id: id,
       after: (isNewest ? null : query.after) ?? FIRST_ENTRY,
-      before: (isNewest ? query.after : null) ?? BEYOND_ENTRIES,
+      before: isNewest ? query.after : null,
       most: query.limit + 1,
     })
     const page = rows.slice(0, query.limit)

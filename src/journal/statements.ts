@@ -22,11 +22,20 @@ export interface JournalRow {
   readonly error: string | null
 }
 
-// Both directions of one walk over (job_id, id): the journal, and the end of the job after it.
-const jobJournal = (
-  name: string,
-  order: 'asc' | 'desc',
-): Statement<{ job_id: string; after: string; before: string; most: number }, JournalRow> =>
+export type JournalParams = {
+  readonly job_id: string
+  /** Entries strictly between the two; `before` null reaches to the end of the job. */
+  readonly after: string
+  readonly before: string | null
+  readonly most: number
+}
+
+// The end of a job, which the timeline gives the last number there is.
+const END = '9223372036854775807'
+
+// Both directions of one walk over (job_id, id), and the end of the job after it. Apart, so that
+// the walk stops at the limit: the planner drops the half of the view that cannot match.
+const jobJournal = (name: string, order: 'asc' | 'desc'): Statement<JournalParams, JournalRow> =>
   statement(
     name,
     `
@@ -38,20 +47,38 @@ select
   (extract(epoch from due_at) * 1000)::float8 as due_at,
   reason, recovered_by, decided_by, why, decision, asked_id, note,
   attachment::text as attachment, error::text as error
-from millrace.timeline
-where job_id = $job_id::text
-  and entry > $after::text::bigint
-  and entry < $before::text::bigint
-order by entry ${order}
+from (
+  (
+    select *
+    from millrace.timeline
+    where job_id = $job_id::text
+      and entry < ${END}
+      and entry > $after::text::bigint
+      and entry < coalesce($before::text::bigint, ${END})
+    order by entry ${order}
+    limit $most::int
+  )
+  union all
+  (
+    select *
+    from millrace.timeline
+    where job_id = $job_id::text
+      and entry = ${END}
+      and $after::text::bigint < ${END}
+      and $before::text is null
+    limit 1
+  )
+) entries
+order by entries.entry ${order}
 limit $most::int`,
   )
 
-export const jobJournalOldest: Statement<
-  { job_id: string; after: string; before: string; most: number },
-  JournalRow
-> = jobJournal('job_journal_oldest', 'asc')
+export const jobJournalOldest: Statement<JournalParams, JournalRow> = jobJournal(
+  'job_journal_oldest',
+  'asc',
+)
 
-export const jobJournalNewest: Statement<
-  { job_id: string; after: string; before: string; most: number },
-  JournalRow
-> = jobJournal('job_journal_newest', 'desc')
+export const jobJournalNewest: Statement<JournalParams, JournalRow> = jobJournal(
+  'job_journal_newest',
+  'desc',
+)

@@ -44,6 +44,8 @@ export interface ClaimLoopOptions {
 const FIRST_RETRY = 5
 const LONGEST_RETRY = 1_000
 const FIRST_FAILURE_PAUSE = 100
+// Before a longer sleep than this the worker waits for a walk from the start, else it goes on meanwhile.
+const LOOK_BACK_BEFORE = 1_000
 
 export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
   const { clock, claimer, slots, marks } = options
@@ -53,14 +55,22 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
   let failurePause = FIRST_FAILURE_PAUSE
   let cancelHint: (() => void) | undefined
   let hintedAt = Number.POSITIVE_INFINITY
+  let lookingBack: Promise<void> | undefined
 
   async function run(): Promise<void> {
     while (!stopped) {
       const mustWait = slots.free() === 0 || options.isBehind()
-      const pause = mustWait ? LONGEST_RETRY : await step()
+      const pause = await (mustWait ? meanwhile() : step())
       if (pause > 0 && !stopped) await alarm.wait(pause)
     }
     cancelHint?.()
+    await lookingBack
+  }
+
+  /** No slot is free: claims whose answers were lost are looked for all the same (C8). */
+  async function meanwhile(): Promise<number> {
+    await claimer.seekLost().catch(options.onFailure)
+    return LONGEST_RETRY
   }
 
   /** One claim; gives how long to sleep after it, 0 to go on. */
@@ -91,10 +101,12 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
     const due = await claimer.nextDue()
     const poll = options.pollMs()
     const untilNext = due === null ? poll : Math.min(poll, due - clock.now())
-    if (untilNext <= 0) return nextRetry()
-    if (untilNext <= LOOK_BACK_BEFORE) return untilNext
+    if (untilNext <= LOOK_BACK_BEFORE) {
+      lookBackBeside()
+      return untilNext > 0 ? untilNext : nextRetry()
+    }
     if (!claimer.mayLookBack()) return Math.min(untilNext, claimer.untilLookBack())
-    return (await claimer.lookBack()) ? nextRetry() : untilNext
+    return (await claimer.lookBack()) ? 0 : untilNext
   }
 
   function nextRetry(): number {
@@ -103,9 +115,12 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
     return pause
   }
 
-  /** While there is always something to claim, what committed late is looked for beside the claims. */
+  /** While there is always something to do soon, what committed late is looked for beside it. */
   function lookBackBeside(): void {
-    if (claimer.mayLookBack()) void claimer.lookBack().catch(options.onFailure)
+    if (!claimer.mayLookBack()) return
+    lookingBack = claimer.lookBack().then((found) => {
+      if (found) alarm.ring()
+    }, options.onFailure)
   }
 
   return {
@@ -140,5 +155,3 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
     })
   }
 }
-
-const LOOK_BACK_BEFORE = 1_000

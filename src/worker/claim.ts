@@ -5,8 +5,8 @@ import { DatabaseError } from '../errors.ts'
 import { claimJobs, claimJobsWithinCaps, lookBeforeMarks, nextDue } from './claim-statements.ts'
 import type { ClaimedRow } from './claim-statements.ts'
 import type { Marks } from './marks.ts'
-import { lowerMarks, planClaim, recordWalk } from './probes.ts'
-import type { ProbeSpace } from './probes.ts'
+import { inOrder, lowerMarks, planClaim, recordWalk } from './probes.ts'
+import type { ProbeSpace, Room } from './probes.ts'
 import type { Slots } from './slots.ts'
 import type { Strays } from './strays.ts'
 
@@ -16,6 +16,8 @@ import type { Strays } from './strays.ts'
  */
 export interface Claimer {
   claim(): Promise<Claim>
+  /** Gives back what claims took whose answers were lost; each claim begins with it. */
+  seekLost(): Promise<void>
   /** When the soonest job of these queues is due, in milliseconds since the epoch; null when none waits. */
   nextDue(): Promise<number | null>
   /** Looks for due rows before the marks, on another connection, and lowers the marks to them. */
@@ -47,6 +49,8 @@ export interface ClaimerOptions {
 export const LARGEST_CLAIM = 500
 const LOOK_BACK_EVERY = 1_000
 const LOOK_BACK_SHARE = 20
+// A walk behind the marks is made while the worker is full, and for kinds at their cap, too.
+const ROOM_FOR_ALL: Room = { freeOfKind: () => LARGEST_CLAIM, freeOfQueue: () => LARGEST_CLAIM }
 
 export function claimer(options: ClaimerOptions): Claimer {
   const { worker, clock, space, slots, marks, strays } = options
@@ -66,8 +70,9 @@ export function claimer(options: ClaimerOptions): Claimer {
     const plan = planClaim(space, { slots, marks, turn, most })
     if (plan.rows.length === 0) return { jobs: [], isFull: false }
     turn += 1
+    marks.walkBegins()
     const now = claimInstant()
-    const jobs = await take(plan, { most, now })
+    const jobs = inOrder(await take(plan, { most, now }), plan)
     recordWalk(plan, jobs, { space, marks, now, most })
     return { jobs, isFull: jobs.length >= most }
   }
@@ -94,22 +99,25 @@ export function claimer(options: ClaimerOptions): Claimer {
     }
   }
 
-  function probes(): string {
-    const all = planClaim(space, { slots, marks, turn: 0, most: LARGEST_CLAIM })
+  function probes(room: Room): string {
+    const all = planClaim(space, { slots: room, marks, turn: 0, most: LARGEST_CLAIM })
     return JSON.stringify(all.rows)
   }
 
   return {
     claim,
+    seekLost: strays.returnAll,
     async nextDue() {
-      const [row] = await options.claimLane.run(nextDue, { probes: probes() })
+      const [row] = await options.claimLane.run(nextDue, { probes: probes(slots) })
       return row?.due_at ?? null
     },
     async lookBack() {
       if (!marks.areSet) return false
       const began = clock.now()
+      // One at a time: until it is done nobody may.
+      nextLookBack = Number.POSITIVE_INFINITY
       try {
-        const hidden = await options.lookLane.run(lookBeforeMarks, { probes: probes() })
+        const hidden = await options.lookLane.run(lookBeforeMarks, { probes: probes(ROOM_FOR_ALL) })
         return lowerMarks(hidden, space, marks)
       } finally {
         const took = clock.now() - began

@@ -41,15 +41,14 @@ export function afterThrow(job: RunOfJob, error: unknown): FateRow {
   if (error instanceof GiveUp) return dead(job, 'gave-up', error)
   const failures = job.failures + 1
   if (failures >= job.policy.failures) return dead(job, 'failed', error)
-  const delay =
-    error instanceof RetryIn ? error.delayMs : retryDelay(job.policy.backoff, job.id, failures)
+  const delay_ms = error instanceof RetryIn ? error.delayMs : backoff(job, failures)
   return {
     id: job.id,
     run: job.run,
     outcome: 'retried',
     reason: 'retry',
     failures,
-    delay_ms: delay,
+    delay_ms,
     ...job.remarks,
     error: encodedError(error),
   }
@@ -61,8 +60,12 @@ export function afterUndecodable(job: RunOfJob, error: unknown): FateRow {
 }
 
 /** The worker stops, or claimed what it will not run: back to its place, no failure. */
-export function afterRelease(job: { readonly id: string; readonly run: number }): FateRow {
-  return { id: job.id, run: job.run, outcome: 'released', reason: 'release' }
+export function afterRelease(job: {
+  readonly id: string
+  readonly run: number
+  readonly remarks?: Remarks
+}): FateRow {
+  return { id: job.id, run: job.run, outcome: 'released', reason: 'release', ...job.remarks }
 }
 
 /** The worker went away without a word: a failure, so that a job that kills its process is bounded (L3). */
@@ -85,7 +88,7 @@ export function afterLapse(job: RunOfJob & { readonly worker: string }): FateRow
     outcome: 'stale-recovered',
     reason: 'recover',
     failures,
-    delay_ms: retryDelay(job.policy.backoff, job.id, failures),
+    delay_ms: backoff(job, failures),
     error: lost,
   }
 }
@@ -109,6 +112,11 @@ export function kept(keep: number | null): { keep_ms?: number } {
 /** An error as the JSON text that is stored of it. */
 export function encodedError(error: unknown): string {
   return encodeJson(recordError(error))
+}
+
+/** Instants are whole milliseconds everywhere. */
+function backoff(job: RunOfJob, failures: number): number {
+  return Math.floor(retryDelay(job.policy.backoff, job.id, failures))
 }
 
 function dead(

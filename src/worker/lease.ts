@@ -15,10 +15,8 @@ import type { LiveRun, Roster } from './roster.ts'
 export interface LeaseKeeper {
   /** Renews until `stop`. */
   run(): Promise<void>
-  /** A run was added whose lease may need renewal sooner than planned. */
+  /** A run was added whose lease may need renewal, or end, sooner than planned. */
   noticed(run: LiveRun): void
-  /** Renews everything at once: the machine may have slept. */
-  hurry(): void
   stop(): void
 }
 
@@ -27,6 +25,8 @@ export interface LeaseKeeperOptions {
   readonly clock: Clock
   readonly lane: Lane
   readonly roster: Roster
+  /** Grows when the clock was out of step: then everything is renewed at once, before any run is told. */
+  readonly doubts: () => number
   /** Told of failures that pass; renewal goes on by itself. */
   readonly onFailure: (error: unknown) => void
 }
@@ -36,22 +36,40 @@ const AGAIN_SOON = 1_000
 const GATHER = 0.05
 // A run is told that its lease is over a moment before others may take it.
 const MARGIN = 100
+const SHORT_MARGIN = 0.1
+// While anything runs: a machine that slept did not notice that its timers are late.
+const LONGEST_WAIT = 1_000
 
 export function leaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
   const { worker, clock, lane, roster } = options
   const alarm = bell(clock)
   let stopped = false
   let planned = Number.POSITIVE_INFINITY
+  let watched = Number.POSITIVE_INFINITY
   let cancelWatch: (() => void) | undefined
+  let doubtsSeen = options.doubts()
+  let isAsking = false
 
   async function run(): Promise<void> {
     while (!stopped) {
       watch()
-      planned = soonest((each) => (each.isTold ? Number.POSITIVE_INFINITY : each.renewAt))
-      await alarm.wait(planned === Number.POSITIVE_INFINITY ? FOREVER : planned - clock.now())
+      planned = soonest((each) => each.renewAt)
+      const pause = Math.min(planned - clock.now(), LONGEST_WAIT)
+      await alarm.wait(roster.size === 0 ? FOREVER : pause)
+      if (isInDoubt()) for (const each of roster.all()) each.renewAt = clock.now()
       if (!stopped) await renewDue()
+      isAsking = false
     }
     cancelWatch?.()
+  }
+
+  /** The process may have been stopped past the ends of its leases: what nobody took is still ours. */
+  function isInDoubt(): boolean {
+    if (options.doubts() !== doubtsSeen) {
+      doubtsSeen = options.doubts()
+      isAsking = true
+    }
+    return isAsking
   }
 
   async function renewDue(): Promise<void> {
@@ -97,29 +115,31 @@ export function leaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
   /** Apart from the statements, which may hang: at the end of a lease its run is told. */
   function watch(): void {
     cancelWatch?.()
-    const end = soonest((each) => (each.isTold ? Number.POSITIVE_INFINITY : each.leaseEndsAt))
-    if (end === Number.POSITIVE_INFINITY) return
-    cancelWatch = clock.after(end - MARGIN - clock.now(), () => {
+    watched = soonest(endOf)
+    if (watched === Number.POSITIVE_INFINITY) return
+    cancelWatch = clock.after(watched - clock.now(), () => {
+      if (isInDoubt()) {
+        alarm.ring()
+        return
+      }
       const now = clock.now()
-      for (const each of roster.all()) if (each.leaseEndsAt - MARGIN <= now) tell(each)
+      for (const each of roster.all()) if (endOf(each) <= now) tell(each)
       watch()
     })
   }
 
+  /** Of those that were not told: nothing is planned for the others. */
   function soonest(instantOf: (run: LiveRun) => number): number {
     let found = Number.POSITIVE_INFINITY
-    for (const each of roster.all()) found = Math.min(found, instantOf(each))
+    for (const each of roster.all()) if (!each.isTold) found = Math.min(found, instantOf(each))
     return found
   }
 
   return {
     run,
     noticed(each) {
+      if (endOf(each) < watched) watch()
       if (each.renewAt < planned) alarm.ring()
-    },
-    hurry() {
-      for (const each of roster.all()) each.renewAt = clock.now()
-      alarm.ring()
     },
     stop() {
       stopped = true
@@ -133,6 +153,10 @@ function tell(run: LiveRun): void {
   if (run.isTold) return
   run.isTold = true
   if (!run.isEnded) run.abort(new LeaseLostError(run.id, run.run))
+}
+
+function endOf(run: LiveRun): number {
+  return run.leaseEndsAt - Math.min(MARGIN, run.leaseMs * SHORT_MARGIN)
 }
 
 const FOREVER = 2 ** 31 - 1

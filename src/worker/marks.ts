@@ -15,6 +15,8 @@ export interface Mark {
 
 export interface Marks {
   of(probe: Probe): Mark
+  /** A walk leaves now: what is lowered before it comes back stays low, for the walk cannot have seen it. */
+  walkBegins(): void
   /** The probe was walked: `last` is the last row it took, `exhausted` that nothing due is left behind it at `now`. */
   walked(probe: Probe, found: { last: Mark | undefined; exhausted: boolean; now: number }): void
   /** Rows from this place on may have appeared. */
@@ -40,6 +42,8 @@ const COMMIT_MARGIN = 250
 
 export function marks(): Marks {
   const byQueue = new Map<string, Map<string, Mark>>()
+  /** What was lowered since the walk under way began, by queue and by probe. */
+  let floors = new Map<string, Mark>()
 
   function of(probe: Probe): Mark {
     return byQueue.get(probe.queue)?.get(keyOf(probe)) ?? START
@@ -51,19 +55,33 @@ export function marks(): Marks {
     probes.set(keyOf(probe), mark)
   }
 
+  function floor(place: string, to: Mark): void {
+    floors.set(place, earlier(to, floors.get(place) ?? to))
+  }
+
+  function downToFloors(probe: Probe, mark: Mark): Mark {
+    const ofQueue = floors.get(probe.queue) ?? mark
+    return earlier(mark, earlier(ofQueue, floors.get(placeOf(probe)) ?? mark))
+  }
+
   return {
     of,
+    walkBegins() {
+      floors = new Map()
+    },
     walked(probe, { last, exhausted, now }) {
       let mark = of(probe)
       if (last !== undefined) mark = later(mark, last)
       if (exhausted) mark = later(mark, { due: now - COMMIT_MARGIN, id: '' })
-      set(probe, mark)
+      set(probe, floors.size === 0 ? mark : downToFloors(probe, mark))
     },
     lower(probe, to) {
+      floor(placeOf(probe), to)
       if (isBefore(to, of(probe))) set(probe, to)
     },
     lowerQueue(queue, due) {
       const to = { due, id: '' }
+      floor(queue, to)
       for (const [key, mark] of byQueue.get(queue) ?? []) {
         if (isBefore(to, mark)) byQueue.get(queue)?.set(key, to)
       }
@@ -74,13 +92,21 @@ export function marks(): Marks {
   }
 }
 
-/** The mark's instant as the statement takes it. */
-export function markText(mark: Mark): string {
-  return mark.due === Number.NEGATIVE_INFINITY ? '-infinity' : instantText(mark.due)
+/**
+ * A mark's instant as statements take it. Down to the whole millisecond: instants of the database may
+ * hold fractions, and a mark that was rounded up would hide the very row it was lowered to, for ever.
+ */
+export function markText(due: number): string {
+  return due === Number.NEGATIVE_INFINITY ? '-infinity' : instantText(Math.floor(due))
 }
 
 function keyOf(probe: Probe): string {
   return `${probe.level} ${probe.lane}`
+}
+
+/** Told apart from a queue's own name by U+0000, which no name holds. */
+function placeOf(probe: Probe): string {
+  return `${probe.queue}\0${keyOf(probe)}`
 }
 
 function isBefore(a: Mark, b: Mark): boolean {
@@ -89,4 +115,8 @@ function isBefore(a: Mark, b: Mark): boolean {
 
 function later(a: Mark, b: Mark): Mark {
   return isBefore(a, b) ? b : a
+}
+
+function earlier(a: Mark, b: Mark): Mark {
+  return isBefore(a, b) ? a : b
 }

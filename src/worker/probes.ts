@@ -21,6 +21,9 @@ export interface ProbeSpace {
   readonly queueCaps: ReadonlyMap<string, number>
 }
 
+/** How many more runs fit a kind, and a queue. */
+export type Room = Pick<Slots, 'freeOfKind' | 'freeOfQueue'>
+
 export interface ClaimPlan {
   readonly rows: readonly ProbeRow[]
   /** Whether a cap may bind, so that the statement has to count. */
@@ -50,7 +53,7 @@ export function lanesOf(
 export function planClaim(
   space: ProbeSpace,
   state: {
-    readonly slots: Slots
+    readonly slots: Room
     readonly marks: Marks
     readonly turn: number
     readonly most: number
@@ -75,7 +78,7 @@ export function planClaim(
           level,
           lane: lane.index,
           kinds: lane.kinds,
-          mark_due: markText(mark),
+          mark_due: markText(mark.due),
           mark_id: mark.id,
           most: Math.min(lane.most, queueMost),
           lane_most: lane.most,
@@ -87,7 +90,23 @@ export function planClaim(
   return { rows, hasCaps: space.queueCaps.size > 0 || space.lanes.some((lane) => lane.capped) }
 }
 
-/** Moves the marks to where a claim got, made at `now` with `most` rows asked for. */
+/**
+ * The rows of a claim in the order they were chosen (C1): the statement takes them out by their
+ * places in the table, and answers in the order of these.
+ */
+export function inOrder(claimed: readonly ClaimedRow[], plan: ClaimPlan): readonly ClaimedRow[] {
+  const turns = new Map(plan.rows.map((row) => [row.queue, row.turn]))
+  const turnOf = (row: ClaimedRow): number => turns.get(row.queue) ?? 0
+  return claimed.toSorted(
+    (a, b) =>
+      turnOf(a) - turnOf(b) ||
+      a.priority - b.priority ||
+      a.due_at - b.due_at ||
+      (a.job_id < b.job_id ? -1 : 1),
+  )
+}
+
+/** Moves the marks to where a claim got, made at `now` with `most` rows asked for; its rows in order. */
 export function recordWalk(
   plan: ClaimPlan,
   claimed: readonly ClaimedRow[],
@@ -99,6 +118,7 @@ export function recordWalk(
   },
 ): void {
   const taken = groupByProbe(claimed, state.space.lanes)
+  const isCut = cutByCaps(claimed)
   let pulled = 0
   for (const row of plan.rows) {
     const lane = state.space.lanes[row.lane]
@@ -110,9 +130,10 @@ export function recordWalk(
       { queue: row.queue, level: row.level, lane: lane.key },
       {
         last: last === undefined ? undefined : { due: last.due_at, id: last.job_id },
-        // Once the limit is reached nothing is known of the probes behind; a capped claim may have
-        // left rows of this very probe behind.
-        exhausted: pulled < state.most && !(plan.hasCaps && leftBehind(row, claimed, rows.length)),
+        // Once the limit is reached nothing is known of the probes behind.
+        exhausted: plan.hasCaps
+          ? claimed.length < state.most && rows.length < row.most && !isCut(row)
+          : pulled < state.most,
         now: state.now,
       },
     )
@@ -132,12 +153,20 @@ export function lowerMarks(hidden: readonly HiddenRow[], space: ProbeSpace, mark
   return hidden.length > 0
 }
 
-// In a capped claim a probe may have found more than its lane or its queue was allowed.
-function leftBehind(row: ProbeRow, claimed: readonly ClaimedRow[], own: number): boolean {
-  if (own >= row.most) return true
-  const inQueue = claimed.filter((each) => each.queue === row.queue).length
-  const inLane = claimed.filter((each) => row.kinds.includes(each.kind)).length
-  return inQueue >= row.queue_most || inLane >= row.lane_most
+/**
+ * In a capped claim a probe may have found more than its lane or its queue was allowed. The lanes
+ * take turns within a level there, so that a limit that was reached says nothing of any probe.
+ */
+function cutByCaps(claimed: readonly ClaimedRow[]): (row: ProbeRow) => boolean {
+  const ofQueue = new Map<string, number>()
+  const ofKind = new Map<string, number>()
+  for (const { queue, kind } of claimed) {
+    ofQueue.set(queue, (ofQueue.get(queue) ?? 0) + 1)
+    ofKind.set(kind, (ofKind.get(kind) ?? 0) + 1)
+  }
+  return (row) =>
+    (ofQueue.get(row.queue) ?? 0) >= row.queue_most ||
+    row.kinds.reduce((sum, kind) => sum + (ofKind.get(kind) ?? 0), 0) >= row.lane_most
 }
 
 function inTurn(queues: readonly string[], turn: number): readonly string[] {
@@ -158,9 +187,6 @@ function groupByProbe(
     const group = groups.get(key)
     if (group === undefined) groups.set(key, [row])
     else group.push(row)
-  }
-  for (const group of groups.values()) {
-    group.sort((a, b) => a.due_at - b.due_at || (a.job_id < b.job_id ? -1 : 1))
   }
   return groups
 }

@@ -43,6 +43,7 @@ export interface RecovererOptions {
 export const GRACE = 1_000
 const MOST = 500
 const FAILED_PAUSE = 1_000
+const HOLD_APART = 3
 // No statement of ours may still be under way after this, so no lease appears that ended before it.
 const COMMIT_LIMIT = 60_000
 
@@ -51,6 +52,7 @@ export function recoverer(options: RecovererOptions): Recoverer {
   const alarm = bell(clock)
   let stopped = false
   let doubtsSeen = options.doubts()
+  let holdsAgainAt = Number.NEGATIVE_INFINITY
   let mark = Number.NEGATIVE_INFINITY
 
   async function run(): Promise<void> {
@@ -59,10 +61,7 @@ export function recoverer(options: RecovererOptions): Recoverer {
 
   /** One pass, and how long to wait after it. */
   async function pass(): Promise<number> {
-    if (options.doubts() !== doubtsSeen) {
-      doubtsSeen = options.doubts()
-      return everyMs
-    }
+    if (mustHoldOff()) return everyMs
     try {
       const next = await sweep()
       if (next === null) return everyMs
@@ -71,6 +70,18 @@ export function recoverer(options: RecovererOptions): Recoverer {
       options.onFailure(error)
       return FAILED_PAUSE
     }
+  }
+
+  /**
+   * After the clock was out of step the others of this machine may not have renewed yet. Not again
+   * soon after: a process whose handlers block it for seconds is in doubt all the time.
+   */
+  function mustHoldOff(): boolean {
+    if (options.doubts() === doubtsSeen) return false
+    doubtsSeen = options.doubts()
+    if (clock.now() < holdsAgainAt) return false
+    holdsAgainAt = clock.now() + HOLD_APART * everyMs
+    return true
   }
 
   async function sweep(): Promise<number | null> {
@@ -82,6 +93,8 @@ export function recoverer(options: RecovererOptions): Recoverer {
         until: instantText(until),
         most: MOST,
       })
+      // The clock may have been set by the look itself.
+      if (mustHoldOff()) return null
       const lapsed = rows.filter((row) => row.lease_ends_at < now - GRACE)
       const fates = lapsed.flatMap((row) => fateOf(row))
       const moved = fates.length === 0 ? 0 : await recover(fates, now)

@@ -168,7 +168,8 @@ ${SETTLED}`,
 )
 
 // A settlement whose answer was lost (M8), or that missed: which of these runs did settle themselves?
-// What somebody else recorded of the run (recovered_by) is not its own settlement.
+// What somebody else recorded of the run (recovered_by) is not its own settlement. Scalar subqueries,
+// since `exists` would be answered by a hash of the whole table where statistics are stale.
 export const settledRuns: Statement<{ runs: string; worker: string }, MovedRow> = statement(
   'settled_runs',
   `
@@ -177,18 +178,24 @@ with x as materialized (
 )
 select x.id as job_id, x.run
 from x
-where exists (
-    select from millrace.finished f
+where coalesce(
+  (
+    select true from millrace.finished f
     where f.job_id = x.id and f.run = x.run and f.worker = $worker::text and f.recovered_by is null
-  )
-  or exists (
-    select from millrace.journal e
+    limit 1
+  ),
+  (
+    select true from millrace.journal e
     where e.job_id = x.id and e.run = x.run and e.worker = $worker::text and e.recovered_by is null
-  )`,
+    limit 1
+  ),
+  false
+)`,
 )
 
 // Chosen rows (M1), with the owner and "still lapsed" repeated: a lease that its owner renewed or
-// settled since it was read stays as it is, and one that is being renewed right now is skipped.
+// settled since it was read stays as it is, and one that is being renewed right now is skipped. `is
+// true` keeps the planner by the ids: the index on the end would give all that ever lapsed.
 export const recoverRuns: Statement<
   { fates: string; recovered_by: string | null; lapsed_before: string; hint_until: string },
   SettledRow
@@ -201,7 +208,7 @@ due as materialized (
   from millrace.leases l
   where l.job_id = any (array(select id from x))
     and ((l.job_id, l.run, l.worker) in (select id, run, worker from x)) is true
-    and l.lease_ends_at < $lapsed_before::text::timestamptz
+    and (l.lease_ends_at < $lapsed_before::text::timestamptz) is true
   order by l.job_id
   for update skip locked
 ),

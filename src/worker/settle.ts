@@ -2,6 +2,7 @@ import type { Clock } from '../core/clock.ts'
 import { batcher } from '../database/batcher.ts'
 import type { Lane } from '../database/executor.ts'
 import { repeat } from '../database/repeat.ts'
+import type { DatabaseError } from '../errors.ts'
 import { settledRuns, settleRuns } from './settle-statements.ts'
 import type { FateRow, MovedRow } from './settle-statements.ts'
 
@@ -21,8 +22,8 @@ export interface Settler {
 
 export interface Settlement {
   readonly fate: FateRow
-  /** Until when a failed statement is worth repeating. */
-  readonly leaseEndsAt: number
+  /** Until when a failed statement is worth repeating: later and later, while the run is renewed. */
+  readonly leaseEndsAt: () => number
 }
 
 export interface SettlerOptions {
@@ -32,6 +33,8 @@ export interface SettlerOptions {
   readonly hintUntil: () => string
   /** Aborts when nothing is worth waiting for any more: one last try, then the leases are left to lapse. */
   readonly signal: AbortSignal
+  /** Told of failures that are repeated. */
+  readonly onFailure: (error: unknown) => void
 }
 
 export function settler(options: SettlerOptions): Settler {
@@ -40,14 +43,15 @@ export function settler(options: SettlerOptions): Settler {
   async function flush(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
     const applied = new Set<string>()
     let left = settlements.map((each) => each.fate)
-    const forMs = Math.max(...settlements.map((each) => each.leaseEndsAt)) - clock.now()
+    const until = (): number => Math.max(...settlements.map((each) => each.leaseEndsAt()))
 
     function record(rows: readonly MovedRow[]): void {
       for (const row of rows) applied.add(runKey(row.job_id, row.run))
       left = left.filter((fate) => !applied.has(runKey(fate.id, fate.run)))
     }
 
-    await repeat({ clock, forMs, signal: options.signal }, async (isUncertain) => {
+    const { signal, onFailure } = options
+    await repeat({ clock, until, passes, signal, onFailure }, async (isUncertain) => {
       if (isUncertain) record(await lookUp(left))
       if (left.length === 0) return
       record(
@@ -58,6 +62,8 @@ export function settler(options: SettlerOptions): Settler {
           hint_until: options.hintUntil(),
         }),
       )
+      // An earlier try that was still under way at the first look has ended: this one waited for it.
+      if (isUncertain && left.length > 0) record(await lookUp(left))
     })
     return settlements.map(({ fate }) => applied.has(runKey(fate.id, fate.run)))
   }
@@ -75,6 +81,12 @@ export function settler(options: SettlerOptions): Settler {
     },
     idle: batches.idle,
   }
+}
+
+// Without an SQLSTATE nothing says that the statement is at fault: the connection was lost, or was
+// somebody else's for too long (the embedded database has one).
+function passes({ retryable, sqlstate }: DatabaseError): boolean {
+  return retryable || sqlstate === null
 }
 
 function runKey(id: string, run: number): string {

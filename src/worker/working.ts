@@ -3,8 +3,9 @@ import type { Clock } from '../core/clock.ts'
 import { notice, runChannel } from '../core/telemetry.ts'
 import { wait } from '../core/wait.ts'
 import type { Executor } from '../database/executor.ts'
+import { isForAMember } from '../database/halving.ts'
 import type { Wakeups } from '../database/wakeups.ts'
-import { ShutdownError } from '../errors.ts'
+import { DatabaseError, ShutdownError } from '../errors.ts'
 import type { ClaimedRow } from './claim-statements.ts'
 import { claimer } from './claim.ts'
 import { claimLoop } from './claim-loop.ts'
@@ -55,6 +56,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   const hurry = new AbortController()
   const active = new Set<ActiveRun>()
   const finishing = new Set<Promise<void>>()
+  let wasBehind = false
 
   const live = roster()
   const taken = slots(setup)
@@ -75,12 +77,14 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     lane: executor.lane('settle'),
     hintUntil,
     signal: hurry.signal,
+    onFailure: warn('ended runs could not be written yet'),
   })
   const keeper = leaseKeeper({
     worker: id,
     clock,
     lane: executor.lane('renew'),
     roster: live,
+    doubts: context.doubts,
     onFailure: warn('leases could not be renewed'),
   })
   const recovering = recoverer({
@@ -117,7 +121,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
       lookLane: maintenance,
     }),
     pollMs: () => (wakeups.isListening && !lost.areSought ? setup.pollMs : setup.blindPollMs),
-    isBehind: () => settling.size >= MOST_UNSETTLED,
+    isBehind,
     start,
     handBack,
     onFailure: warn('jobs could not be claimed'),
@@ -150,28 +154,33 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     const applied = fate !== null && (await settle(run, fate))
     live.remove(run)
     if (!applied) lostNotice(run)
-    if (settling.size === MOST_UNSETTLED - 1) loop.caughtUp()
+    if (wasBehind && settling.size < MOST_UNSETTLED) loop.caughtUp()
   }
 
-  /** Writes the fate; one that cannot be stored becomes a failure that says so (O3). */
+  function isBehind(): boolean {
+    wasBehind = settling.size >= MOST_UNSETTLED
+    return wasBehind
+  }
+
+  /** Writes the fate; one that cannot be stored becomes a failure that says so (O3). False: the lease was lost. */
   async function settle(run: ActiveRun, fate: FateRow): Promise<boolean> {
-    const { leaseEndsAt } = run
+    const leaseEndsAt = (): number => run.leaseEndsAt
     try {
-      return await settling.settle({ fate, leaseEndsAt })
+      return await settling.settle({ fate, leaseEndsAt }).catch((error: unknown) => {
+        // A database that is away says nothing about this fate: the run did not fail.
+        if (error instanceof DatabaseError && !isForAMember(error)) throw error
+        return settling.settle({ fate: run.unstorable(error), leaseEndsAt })
+      })
     } catch (error) {
-      try {
-        return await settling.settle({ fate: run.unstorable(error), leaseEndsAt })
-      } catch (again) {
-        warn('a run could not be settled; its job comes back when the lease ends')(again)
-        return false
-      }
+      warn('a run could not be settled; its job comes back when the lease ends')(error)
+      return true
     }
   }
 
   function handBack(rows: readonly ClaimedRow[]): void {
     for (const row of rows) {
       const fate = afterRelease({ id: row.job_id, run: row.run })
-      const settled = settling.settle({ fate, leaseEndsAt: row.lease_ends_at })
+      const settled = settling.settle({ fate, leaseEndsAt: () => row.lease_ends_at })
       track(settled.then(() => undefined, warn('a claimed job could not be handed back')))
     }
   }

@@ -17,10 +17,11 @@ import { translateError } from './translate-error.ts'
  *
  * @example
  * ```ts
- * await pool.query('begin') // no: each query of a pool may run on another connection
  * const client = await pool.connect()
  * await client.query('begin')
  * const transaction = borrowedTransaction(client)
+ * await transaction.query({ name: 'one', text: 'select 1 as one', values: [] })
+ * await client.query('commit')
  * ```
  */
 export function borrowedTransaction(tx: unknown): Queryable {
@@ -50,11 +51,12 @@ const NOT_BEGUN =
 
 type Send = (query: Query) => Promise<readonly Row[]>
 
-// A pg.Pool has `totalCount`, a PGlite `waitReady`, a postgres.js `sql` has `begin`, of which its
-// transactions have only `savepoint`.
+// A pg.Pool has `totalCount`, a PGlite `waitReady`. Of postgres.js only transactions have
+// `savepoint`: the rest is the whole `sql`, or a reserved connection, which may be outside any.
 function isWhole(tx: unknown): boolean {
   const isPool = property(tx, 'totalCount') !== undefined
-  return isPool || property(tx, 'waitReady') !== undefined || hasMethod(tx, 'begin')
+  const isPostgresJs = hasMethod(tx, 'unsafe') && !hasMethod(tx, 'savepoint')
+  return isPool || isPostgresJs || property(tx, 'waitReady') !== undefined
 }
 
 function senderOf(tx: unknown): Send | undefined {

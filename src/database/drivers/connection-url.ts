@@ -15,7 +15,7 @@ export function urlsByHost(url: string): readonly string[] {
 
 /** Refuses what would lead to a server that takes no writes. */
 export function demandWritable(attributes: string | undefined): void {
-  if (attributes === undefined || WRITABLE.includes(attributes)) return
+  if (attributes === undefined || WRITABLE.has(attributes)) return
   throw new InvalidOptionError(
     'target_session_attrs',
     attributes,
@@ -52,7 +52,7 @@ export function withoutPassword(url: string): string {
 // The user part ends at the last @ before the path: passwords hold one more often than they should.
 const PARTS = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is
 
-const WRITABLE: readonly string[] = ['any', 'read-write', 'primary']
+const WRITABLE: ReadonlySet<string> = new Set(['any', 'read-write', 'primary'])
 
 function parametersOf(url: string): URLSearchParams {
   const mark = url.indexOf('?')

@@ -26,7 +26,8 @@ export async function listenOn(
     },
     onGone: lose,
   })
-  await answered(wire, 'listen', CONNECT_WITHIN, () => wire.execute(`listen ${quoted(channel)}`))
+  const listen = { statement: 'listen', text: `listen ${quoted(channel)}` }
+  await answered(wire, listen, CONNECT_WITHIN)
   isLive = true
 
   async function close(): Promise<void> {
@@ -34,24 +35,29 @@ export async function listenOn(
     await wire.end()
   }
   return {
-    ping: (timeoutMs) => answered(wire, 'ping', timeoutMs, () => wire.execute('select 1')),
+    ping: (timeoutMs) => answered(wire, { statement: 'ping', text: 'select 1' }, timeoutMs),
     close,
     [Symbol.asyncDispose]: close,
   }
 }
 
+interface Question {
+  readonly statement: string
+  readonly text: string
+}
+
+// On this connection there is nothing to lose: whatever fails ends it.
 async function answered(
   wire: Wire,
-  statement: string,
+  { statement, text }: Question,
   timeoutMs: number,
-  send: () => Promise<void>,
 ): Promise<void> {
-  const late = () =>
-    disconnected(new Error(`no answer after ${timeoutMs} ms`), { statement, mayHaveApplied: false })
+  const circumstances = { statement, mayHaveApplied: false }
+  const late = () => disconnected(new Error(`no answer after ${timeoutMs} ms`), circumstances)
   try {
-    await within(timeoutMs, send(), late)
+    await within(timeoutMs, wire.execute(text), late)
   } catch (error) {
     wire.destroy()
-    throw translateError(error, { statement, mayHaveApplied: false })
+    throw translateError(error, circumstances)
   }
 }

@@ -1,9 +1,9 @@
 import type { Engine, Query, Row } from '../database.ts'
 import { parameterOf, urlsByHost, withParameters } from './connection-url.ts'
-import { within } from './deadline.ts'
+import { farewell } from './farewell.ts'
 import { callMethod, hasMethod, property, textProperty } from './property.ts'
 import { serverEngine } from './server-engine.ts'
-import { CONNECT_WITHIN, END_WITHIN, type OpenWire, type Wire, type WireOptions } from './wire.ts'
+import { CONNECT_WITHIN, type OpenWire, type Wire, type WireOptions } from './wire.ts'
 
 /** What we need of a `pg.Pool`: it gives its configuration and its Client class, never a connection. */
 export interface PgPool {
@@ -17,7 +17,10 @@ export interface PgPool {
 export function nodePostgresEngine(
   config: { readonly url: string } | { readonly pool: PgPool },
 ): Engine {
-  return serverEngine('node-postgres', 'url' in config ? urlHosts(config.url) : poolHosts(config.pool))
+  return serverEngine(
+    'node-postgres',
+    'url' in config ? urlHosts(config.url) : poolHosts(config.pool),
+  )
 }
 
 interface PgClient {
@@ -41,7 +44,10 @@ function poolHosts(pool: PgPool): readonly OpenWire[] {
   const config = { ...pool.options, password: property(pool.options, 'password') }
   const Client: unknown = property(pool, 'Client')
   const url = textProperty(config, 'connectionString')
-  const hosts = url === undefined ? [config] : urlsByHost(url).map((each) => ({ ...config, connectionString: each }))
+  const hosts =
+    url === undefined
+      ? [config]
+      : urlsByHost(url).map((each) => ({ ...config, connectionString: each }))
   return hosts.map(
     (host) => async (options) =>
       openClient(isClientClass(Client) ? Client : await packagedClient(), host, options),
@@ -53,56 +59,72 @@ async function packagedClient(): Promise<PgClientClass> {
   return Client
 }
 
-async function openClient(Client: PgClientClass, given: object, options: WireOptions): Promise<Wire> {
-  const client = new Client(clientConfig(given, options))
-  let isGone = false
-  const lose = (error?: unknown) => {
-    isGone = true
-    options.onGone?.(error ?? new Error('Connection terminated'))
+async function openClient(
+  Client: PgClientClass,
+  given: object,
+  options: WireOptions,
+): Promise<Wire> {
+  const wire = new ClientWire(new Client(clientConfig(given, options)), options)
+  await wire.connect()
+  return wire
+}
+
+class ClientWire implements Wire {
+  readonly #client: PgClient
+  readonly #nameOf: ((query: Query) => string) | undefined
+  #isGone = false
+
+  constructor(client: PgClient, options: WireOptions) {
+    this.#client = client
+    this.#nameOf = options.prepare ? preparedNames() : undefined
+    const lose = (error?: unknown) => {
+      this.#isGone = true
+      options.onGone?.(error ?? new Error('Connection terminated'))
+    }
+    // Without a listener an error on an idle connection would end the process.
+    client.on('error', lose)
+    client.on('end', lose)
+    client.on('notification', ({ channel, payload }: PgNotification) =>
+      options.onNotification?.(channel, payload ?? ''),
+    )
   }
-  const destroy = () => {
-    isGone = true
-    destroySocket(client)
+
+  async connect(): Promise<void> {
+    try {
+      await this.#client.connect()
+    } catch (error) {
+      this.destroy()
+      throw error
+    }
   }
-  // Without a listener an error on an idle connection would end the process.
-  client.on('error', lose)
-  client.on('end', lose)
-  client.on('notification', ({ channel, payload }: { channel: string; payload?: string }) =>
-    options.onNotification?.(channel, payload ?? ''),
-  )
-  try {
-    await client.connect()
-  } catch (error) {
-    destroy()
-    throw error
+
+  async query(query: Query): Promise<readonly Row[]> {
+    const name = this.#nameOf?.(query)
+    const { rows } = await this.#client.query({ name, text: query.text, values: [...query.values] })
+    return rows
   }
-  const nameOf = options.prepare ? preparedNames() : undefined
-  return {
-    async query(query) {
-      const { rows } = await client.query({
-        text: query.text,
-        values: [...query.values],
-        name: nameOf?.(query),
-      })
-      return rows
-    },
-    async execute(text) {
-      await client.query({ text })
-    },
-    get isGone() {
-      return isGone
-    },
-    destroy,
-    end: () => (isGone ? Promise.resolve() : endClient(client, destroy)),
+
+  async execute(text: string): Promise<void> {
+    await this.#client.query({ text })
+  }
+
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
+  destroy(): void {
+    this.#isGone = true
+    destroySocket(this.#client)
+  }
+
+  async end(): Promise<void> {
+    if (!this.#isGone) await farewell(this.#client.end(), () => this.destroy())
   }
 }
 
-async function endClient(client: PgClient, destroy: () => void): Promise<void> {
-  try {
-    await within(END_WITHIN, client.end(), () => new Error('the server did not say goodbye'))
-  } catch {
-    destroy()
-  }
+interface PgNotification {
+  readonly channel: string
+  readonly payload?: string
 }
 
 function clientConfig(given: object, options: WireOptions): object {

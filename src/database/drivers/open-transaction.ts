@@ -15,7 +15,7 @@ type Ask = <T>(statement: string, send: (wire: Wire) => Promise<T>) => Promise<T
 export class OpenTransaction implements TransactionSession {
   readonly #ask: Ask
   readonly #takeTurn: TakeTurn = turns()
-  #failure: unknown
+  #failure: DatabaseError | undefined
   #isOver = false
 
   constructor(ask: Ask) {
@@ -53,7 +53,7 @@ export class OpenTransaction implements TransactionSession {
     try {
       return await this.#ask(statement, send)
     } catch (error) {
-      this.#failure ??= error
+      if (error instanceof DatabaseError) this.#failure ??= error
       throw error
     }
   }

@@ -39,7 +39,8 @@ class PgliteEngine implements Engine {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#connection?.then((connection) => connection.close()) ?? Promise.resolve()
+    this.#closing ??=
+      this.#connection?.then((connection) => connection.close()) ?? Promise.resolve()
     return this.#closing
   }
 

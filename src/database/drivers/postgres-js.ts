@@ -1,10 +1,11 @@
-import { connect, type Socket } from 'node:net'
 import type { Engine, Query, Row, Value } from '../database.ts'
 import { demandWritable } from './connection-url.ts'
 import { within } from './deadline.ts'
-import { callMethod, hasMethod, property, textProperty } from './property.ts'
+import { farewell } from './farewell.ts'
+import { type Host, OneSocket } from './one-socket.ts'
+import { property, textProperty } from './property.ts'
 import { serverEngine } from './server-engine.ts'
-import { CONNECT_WITHIN, END_WITHIN, type OpenWire, type Wire, type WireOptions } from './wire.ts'
+import { CONNECT_WITHIN, type OpenWire, type Wire, type WireOptions } from './wire.ts'
 
 /** What we need of a postgres.js `sql`: its configuration, never its connections. */
 export interface PostgresJs {
@@ -44,67 +45,82 @@ export async function queryPostgresJs(
 const UNKNOWN = 705
 
 interface Instance extends PostgresJsQueryable {
-  end(options: { timeout: number }): Promise<void>
+  end(options: { timeout: number | null }): Promise<void>
 }
 
 function hostsOf(options: object): readonly OpenWire[] {
   const names = listOf(property(options, 'host'))
   const ports = listOf(property(options, 'port'))
-  if (names.length > 1) {
-    demandWritable(textProperty(options, 'target_session_attrs'))
-  }
+  if (names.length > 1) demandWritable(textProperty(options, 'target_session_attrs'))
   return names.map((name, index): OpenWire => {
     const host = { name: String(name), port: Number(ports[index] ?? ports[0]) }
     return (wireOptions) => openInstance(options, host, wireOptions)
   })
 }
 
-interface Host {
-  readonly name: string
-  readonly port: number
-}
-
 async function openInstance(given: object, host: Host, options: WireOptions): Promise<Wire> {
   const postgres = await library()
-  const line = oneSocket(given, host)
-  let isGone = false
-  const lose = () => {
-    isGone = true
-    options.onGone?.(new Error('the connection was closed'))
-  }
-  const sql = postgres({ ...instanceOptions(given, host, options), socket: line.open, onclose: lose })
-  const destroy = () => {
-    isGone = true
-    line.destroy()
-    sql.end({ timeout: 0 }).catch(() => {})
-  }
-  try {
-    await within(CONNECT_WITHIN, run(sql, 'select 1'), () => new Error('timeout expired'))
-  } catch (error) {
-    destroy()
-    throw error
-  }
-  return {
-    query: (query) => queryPostgresJs(sql, query, options.prepare),
-    execute: (text) => run(sql, text),
-    get isGone() {
-      return isGone
-    },
-    destroy,
-    end: () => (isGone ? Promise.resolve() : endInstance(sql, destroy)),
-  }
+  const socket = new OneSocket(given, host)
+  const wire = new InstanceWire(socket, options)
+  await wire.connect((own) => postgres({ ...instanceOptions(given, host, options), ...own }))
+  return wire
 }
 
-async function run(sql: Instance, text: string): Promise<void> {
-  await sql.unsafe(text, [], { simple: true })
-}
+class InstanceWire implements Wire {
+  readonly #socket: OneSocket
+  readonly #options: WireOptions
+  #sql: Instance | undefined
+  #isGone = false
 
-async function endInstance(sql: Instance, destroy: () => void): Promise<void> {
-  try {
-    const late = () => new Error('the server did not say goodbye')
-    await within(END_WITHIN, sql.end({ timeout: END_WITHIN / 1_000 }), late)
-  } finally {
-    destroy()
+  constructor(socket: OneSocket, options: WireOptions) {
+    this.#socket = socket
+    this.#options = options
+  }
+
+  async connect(make: (own: object) => Instance): Promise<void> {
+    this.#sql = make({
+      socket: (options: object) => this.#socket.open(options),
+      onclose: () => this.#lose(),
+    })
+    try {
+      await within(CONNECT_WITHIN, this.execute('select 1'), () => new Error('timeout expired'))
+    } catch (error) {
+      this.destroy()
+      throw error
+    }
+  }
+
+  query(query: Query): Promise<readonly Row[]> {
+    return queryPostgresJs(this.#instance(), query, this.#options.prepare)
+  }
+
+  async execute(text: string): Promise<void> {
+    await this.#instance().unsafe(text, [], { simple: true })
+  }
+
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
+  destroy(): void {
+    this.#isGone = true
+    this.#socket.drop()
+    this.#sql?.end({ timeout: 0 }).catch(() => {})
+  }
+
+  async end(): Promise<void> {
+    if (this.#isGone) return
+    await farewell(this.#instance().end({ timeout: null }), () => this.destroy())
+  }
+
+  #instance(): Instance {
+    if (this.#sql === undefined) throw new Error('Connection terminated')
+    return this.#sql
+  }
+
+  #lose(): void {
+    this.#isGone = true
+    this.#options.onGone?.(new Error('the connection was closed'))
   }
 }
 
@@ -131,44 +147,6 @@ function instanceOptions(given: object, host: Host, options: WireOptions): objec
 }
 
 const KEPT = ['database', 'user', 'pass', 'path', 'ssl', 'sslnegotiation', 'keep_alive'] as const
-
-interface Line {
-  open(options: object): Promise<unknown>
-  destroy(): void
-}
-
-// The first socket is the only one: what asks for another is an instance that reconnects.
-function oneSocket(given: object, host: Host): Line {
-  let socket: unknown
-  return {
-    async open(options) {
-      if (socket !== undefined) throw new Error('Connection terminated')
-      const path = textProperty(given, 'path')
-      socket = hasMethod(given, 'socket')
-        ? await callMethod(given, 'socket', options)
-        : await connectedSocket(host, path)
-      return socket
-    },
-    destroy() {
-      callMethod(socket, 'destroy')
-    },
-  }
-}
-
-function connectedSocket(host: Host, path: string | undefined): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = path === undefined ? connect(host.port, host.name) : connect(path)
-    // Where the library finds the name to verify the certificate against.
-    Object.assign(socket, { host: host.name, port: host.port })
-    socket.setTimeout(CONNECT_WITHIN, () => socket.destroy(new Error('timeout expired')))
-    socket.once('error', reject)
-    socket.once('connect', () => {
-      socket.setTimeout(0)
-      socket.removeListener('error', reject)
-      resolve(socket)
-    })
-  })
-}
 
 async function library(): Promise<(options: object) => Instance> {
   const { default: postgres }: { default: unknown } = await import('postgres')

@@ -115,7 +115,11 @@ function isTheEnd({ sqlstate, retryable }: DatabaseError): boolean {
   return sqlstate === null ? retryable : endsSession(sqlstate)
 }
 
-function timeoutError(statement: string, timeoutMs: number, mayHaveApplied: boolean): DatabaseError {
+function timeoutError(
+  statement: string,
+  timeoutMs: number,
+  mayHaveApplied: boolean,
+): DatabaseError {
   return new DatabaseError(
     `statement ${statement} had no answer after ${timeoutMs} ms, so its connection was given up. ` +
       'Look for locks and load on the server (pg_stat_activity); the next call connects again.',

@@ -46,7 +46,16 @@ const RETRYABLE: readonly string[] = [
   '57P05', // idle session timeout
 ]
 
-const ENDING: readonly string[] = ['08', '25P03', '25P04', '57P01', '57P02', '57P03', '57P04', '57P05']
+const ENDING: readonly string[] = [
+  '08',
+  '25P03',
+  '25P04',
+  '57P01',
+  '57P02',
+  '57P03',
+  '57P04',
+  '57P05',
+]
 
 const DATA_EXCEPTIONS: Readonly<Record<string, string>> = {
   '22001': 'string data right truncation',

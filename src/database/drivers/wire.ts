@@ -32,6 +32,5 @@ export interface WireOptions {
 /** Opens a connection to one server, or rejects with what the library says. */
 export type OpenWire = (options: WireOptions) => Promise<Wire>
 
-/** How long a connection may take to be there, and to be gone, in milliseconds. */
+/** How long a connection may take to be there, in milliseconds. */
 export const CONNECT_WITHIN = 10_000
-export const END_WITHIN = 2_000

@@ -1,0 +1,31 @@
+import { startServer } from '../test/support/postgres-server.ts'
+import { environmentOf, SERVER_SETTINGS } from './environment.ts'
+import { benchOptions, USAGE } from './options.ts'
+import type { BenchOptions } from './options.ts'
+import { reportText } from './report.ts'
+import { measureRound } from './round.ts'
+import type { Round } from './round.ts'
+
+/**
+ * `npm run bench`: what a worker and a producer do on a PostgreSQL of their own, durable as in
+ * production. Machines differ and are noisy, so compare only rounds of one run; processor time per
+ * job is the steadier figure.
+ */
+async function bench(options: BenchOptions): Promise<void> {
+  const server = await startServer({ settings: SERVER_SETTINGS })
+  try {
+    const environment = await environmentOf(server)
+    const rounds: Round[] = []
+    while (rounds.length < options.rounds) rounds.push(await measureRound(server, options))
+    const text = options.json
+      ? JSON.stringify({ environment, options, rounds })
+      : reportText(environment, options, rounds)
+    process.stdout.write(`${text}\n`)
+  } finally {
+    await server.close()
+  }
+}
+
+const words = process.argv.slice(2)
+if (words.includes('--help')) process.stdout.write(USAGE)
+else await bench(benchOptions(words))

@@ -1,0 +1,161 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { millrace, startMillrace } from '../support/command-line.ts'
+import { databaseUrl, freshDatabase } from '../support/database.ts'
+import type { FreshDatabase } from '../support/database.ts'
+import { runSql } from '../support/sql.ts'
+
+let database: FreshDatabase
+let folder: string
+
+beforeAll(async () => {
+  database = await freshDatabase()
+  folder = await mkdtemp(join(tmpdir(), 'millrace-test-demo-'))
+})
+
+afterAll(async () => {
+  await database.drop()
+  await rm(folder, { recursive: true })
+})
+
+const SLOW = { timeout: 180_000 }
+
+test(
+  'the demo processes 329 webhooks on an embedded database, adds up, and its next commands work',
+  SLOW,
+  async () => {
+    // Somebody's real database: a demo that was not told to must not touch it.
+    const env = { TMPDIR: folder, DATABASE_URL: database.url }
+
+    const { code, out, err } = await millrace(['demo', '--json'], { env })
+
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    const report: Report = JSON.parse(out)
+    expect(report).toMatchObject({ deliveries: 329, addsUp: true, schema: 'millrace' })
+    expect(report.summary.total).toMatchObject({ jobs: 329, runs: 352, failures: 24 })
+    expect(report.summary.kinds).toHaveLength(58)
+    expect(report.summary.retried.journal.map(({ outcome }) => outcome)).toEqual([
+      'retried',
+      'completed',
+    ])
+    for (const command of report.next) {
+      const words = command.split(' ').slice(2)
+      const next = await millrace(words)
+      expect({ command, code: next.code, err: next.err.replace(/^more: .*\n$/, '') }).toEqual({
+        command,
+        code: 0,
+        err: '',
+      })
+      expect(next.out).toContain('github.')
+    }
+    expect(await schemasOf(database.url)).toEqual(['public'])
+  },
+)
+
+interface Report {
+  readonly summary: {
+    readonly total: object
+    readonly kinds: readonly object[]
+    readonly retried: { readonly journal: readonly { readonly outcome: string }[] }
+  }
+  readonly next: readonly string[]
+}
+
+test(
+  'on a server the demo works in two schemas of its own, can be repeated, and removes them',
+  SLOW,
+  async () => {
+    await runSql(database.url, 'create table public.precious as select 1 as one')
+
+    const first = await millrace(['demo', '-d', database.url])
+    const second = await millrace(['demo', '-d', database.url])
+
+    for (const { code, out, err } of [first, second]) {
+      expect({ code, err: err.split('\n')[0] }).toEqual({
+        code: 0,
+        err: '329 GitHub webhooks arrive and are processed, on a PostgreSQL server',
+      })
+      expect(out).toContain('329 jobs ended')
+      expect(out).toContain('23 failed and were retried, one gave up')
+      expect(out).toContain('Codertocat/Hello-World')
+      expect(out).toContain('It adds up')
+      expect(out).not.toContain('✗')
+    }
+    expect(await schemasOf(database.url)).toEqual(['millrace_demo', 'millrace_demo_app', 'public'])
+    const removed = await millrace(['demo', '--remove', '-d', database.url])
+    expect(removed).toEqual({
+      code: 0,
+      out: 'removed millrace_demo\nremoved millrace_demo_app\n',
+      err: '',
+    })
+    expect(await schemasOf(database.url)).toEqual(['public'])
+    expect(await runSql(database.url, 'select one from public.precious')).toEqual([{ one: 1 }])
+  },
+)
+
+test('a schema that no demo made is refused and left as it is', async () => {
+  await using other = await freshDatabase()
+  await runSql(other.url, 'create schema orders; create table orders.precious as select 1 as one')
+
+  const ran = await millrace(['demo', '-d', other.url, '-s', 'orders'])
+  const removed = await millrace(['demo', '--remove', '-d', other.url, '-s', 'orders'])
+
+  for (const { code, err } of [ran, removed]) {
+    expect(code).toBe(2)
+    expect(err).toContain('"--schema" got "orders"')
+    expect(err).toContain('no demo made it')
+  }
+  expect(await runSql(other.url, 'select one from orders.precious')).toEqual([{ one: 1 }])
+  expect(await schemasOf(other.url)).toEqual(['orders', 'public'])
+})
+
+test.each<readonly [what: string, words: readonly string[], why: string]>([
+  ['a directory, which another process may have open', ['-d', './data'], 'the demo works on a server'],
+  ['nothing to remove from', ['--remove'], 'name the server'],
+  [
+    'a schema whose name leaves no room',
+    ['-d', 'postgres://localhost/none', '-s', 's'.repeat(60)],
+    'at most 59 bytes',
+  ],
+])('misuse is refused with exit code 2: %s', async (_what, words, why) => {
+  const { code, err } = await millrace(['demo', ...words], { env: { TMPDIR: folder } })
+  expect(err).toContain(why)
+  expect(code).toBe(2)
+})
+
+test('the password of a URL is never printed, and the next commands do without', SLOW, async () => {
+  const url = new URL(databaseUrl(database.url, database.name))
+  url.password = 'secret'
+
+  const { code, out, err } = await millrace(['demo', '-d', url.href])
+
+  expect(code).toBe(0)
+  expect(out + err).not.toContain('secret')
+  expect(out).toContain('npx millrace jobs list --state dead --schema millrace_demo\n')
+})
+
+test('SIGINT stops the demo in good order: exit code 1, and a new directory is gone again', SLOW, async () => {
+  const own = await mkdtemp(join(folder, 'stopped-'))
+  const child = startMillrace(['demo'], { env: { TMPDIR: own } })
+  let out = ''
+  let isAsked = false
+  child.stdout.on('data', (chunk) => (out += chunk))
+  child.stderr.on('data', (chunk) => {
+    if (isAsked || !String(chunk).includes('arrived')) return
+    isAsked = true
+    child.kill('SIGINT')
+  })
+  const code = await new Promise((resolve) => child.on('close', resolve))
+  expect({ code, out }).toEqual({ code: 1, out: 'stopped before the end\n' })
+  expect(await readdir(own)).toEqual([])
+})
+
+async function schemasOf(url: string): Promise<readonly unknown[]> {
+  const rows = await runSql(
+    url,
+    String.raw`select nspname from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' order by nspname`,
+  )
+  return rows.map(({ nspname }) => nspname)
+}

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { parseHint } from '../../src/database/hint.ts'
+
+test.each([
+  ['due 1700000000123 mail', { type: 'due', dueAt: 1_700_000_000_123, queue: 'mail' }],
+  ['due 1700000000123.5 mail', { type: 'due', dueAt: 1_700_000_000_123.5, queue: 'mail' }],
+  ['due 0 a b  c', { type: 'due', dueAt: 0, queue: 'a b  c' }],
+  ['due -5 x', { type: 'due', dueAt: -5, queue: 'x' }],
+  ['due 1  leading', { type: 'due', dueAt: 1, queue: ' leading' }],
+  ['due 1 zwei\nZeilen ü👋', { type: 'due', dueAt: 1, queue: 'zwei\nZeilen ü👋' }],
+])('E8: %j is a job that is due', (payload, hint) => {
+  expect(parseHint(payload)).toEqual(hint)
+})
+
+test.each([
+  '',
+  'due',
+  'due 1',
+  'due 1 ',
+  'due x mail',
+  'due 1e3 mail',
+  'paused mail',
+  'DUE 1 mail',
+  'proof',
+  ' due 1 a',
+])('%j is a word of a newer release and is ignored', (payload) => {
+  expect(parseHint(payload)).toBeUndefined()
+})

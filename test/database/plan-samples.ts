@@ -1,0 +1,141 @@
+import type { Query } from '../../src/database/database.ts'
+import type { Namespace } from '../../src/database/namespace.ts'
+import { bind } from '../../src/database/statement.ts'
+import type { Parameters, Statement } from '../../src/database/statement.ts'
+import { countJobs, redriveJobs } from '../../src/jobs/admin-statements.ts'
+import { enqueuedJobs, enqueueJobs } from '../../src/jobs/enqueue-statements.ts'
+import { getJob, listJobsNewest, listJobsOldest } from '../../src/jobs/inspect-statements.ts'
+import { expiredJobs, expireJobs, pruneJobs } from '../../src/jobs/retention-statements.ts'
+import { jobJournalNewest, jobJournalOldest } from '../../src/journal/statements.ts'
+import {
+  claimJobs,
+  claimJobsWithinCaps,
+  lookBeforeMarks,
+  nextDue,
+} from '../../src/worker/claim-statements.ts'
+import { heldLeases, lapsedLeases, renewLeases } from '../../src/worker/lease-statements.ts'
+import { recoverRuns, settledRuns, settleRuns } from '../../src/worker/settle-statements.ts'
+import { SEEDED_AT, seededId } from '../support/seed.ts'
+
+/** A statement with parameters as a client would give them. */
+export interface PlanSample {
+  readonly name: string
+  readonly query: (place: Namespace) => Query
+  /** The indexes that it must read. */
+  readonly reads: readonly string[]
+  /** Those that it may read beside them. */
+  readonly mayRead: readonly string[]
+  /** Prepared: a plan made when its tables were one page long may be kept. */
+  readonly isPrepared: boolean
+}
+
+function hot<P extends Parameters>(
+  statement: Statement<P>,
+  params: P & Parameters,
+  reads: readonly string[],
+): PlanSample {
+  const query = (place: Namespace): Query => bind(statement, params, place)
+  return { name: statement.name, query, reads, mayRead: [], isPrepared: true }
+}
+
+function rare<P extends Parameters>(
+  statement: Statement<P>,
+  params: P & Parameters,
+  reads: readonly string[],
+): PlanSample {
+  return { ...hot(statement, params, reads), isPrepared: false }
+}
+
+const now = SEEDED_AT
+const LEVELS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+const probes = JSON.stringify(
+  LEVELS.map((level) => ({
+    turn: 0,
+    queue: 'default',
+    level,
+    lane: 0,
+    kinds: ['greet'],
+    mark_due: '-infinity',
+    mark_id: '',
+    most: 500,
+    lane_most: 500,
+    queue_most: 500,
+  })),
+)
+const numbers = Array.from({ length: 200 }, (_, index) => index + 1)
+const runs = JSON.stringify(numbers.map((each) => ({ id: seededId('L', each), run: 1 })))
+const fates = JSON.stringify(
+  numbers.map((each) => ({
+    id: seededId('L', each),
+    run: 1,
+    worker: 'worker 1',
+    outcome: 'completed',
+  })),
+)
+const asks = JSON.stringify(
+  numbers.map((each) => ({
+    id: `02${String(each).padStart(24, '0')}`,
+    kind: 'greet',
+    queue: 'default',
+    payload: '{"n":1}',
+    priority: 5,
+    lease_ms: 60_000,
+  })),
+)
+const ids = (place: 'R' | 'L' | 'F'): string =>
+  `{${numbers.map((each) => seededId(place, each)).join(',')}}`
+const expired = JSON.stringify(numbers.map((each) => ({ id: seededId('R', each), keep_ms: 1_000 })))
+
+const worker = 'worker 1'
+const claim = { probes, most: 500, worker, now }
+const settle = { fates, worker, hint_until: now, now }
+const list = {
+  states: '{pending,running,completed,dead,cancelled}',
+  kinds: null,
+  queues: null,
+  created_after: null,
+  created_before: null,
+  finished_after: null,
+  finished_before: null,
+  dedup_key: null,
+  schedule: null,
+  text: null,
+  after: '',
+  before: '8',
+  bound: 101,
+  most: 101,
+  now,
+}
+const CLAIM = ['ready_claim', 'jobs_pkey']
+const PLACES = ['ready_pkey', 'leases_pkey', 'finished_pkey', 'jobs_pkey']
+const JOURNAL = ['journal_job', 'finished_pkey']
+const entries = { job_id: seededId('F', 1), after: '-1', before: null, most: 101 }
+const mayRead = ['journal_pkey']
+
+export const SAMPLES: readonly PlanSample[] = [
+  hot(claimJobs, claim, CLAIM),
+  hot(claimJobsWithinCaps, claim, CLAIM),
+  hot(nextDue, { probes, now }, ['ready_claim']),
+  hot(lookBeforeMarks, { probes, now }, ['ready_claim']),
+  hot(settleRuns, settle, ['leases_pkey']),
+  hot(recoverRuns, { ...settle, recovered_by: worker, lapsed_before: now }, ['leases_pkey']),
+  hot(renewLeases, { runs, worker, now }, ['leases_pkey']),
+  hot(heldLeases, { runs, worker }, ['leases_pkey']),
+  hot(lapsedLeases, { mark: '-infinity', until: now, most: 500 }, ['leases_end', 'jobs_pkey']),
+  hot(enqueueJobs, { asks, hint_until: now, now }, []),
+  hot(enqueuedJobs, { ids: ids('R'), asked_at: now }, ['jobs_pkey']),
+  hot(pruneJobs, { most: 1_000, now }, ['finished_prune', 'journal_job', 'jobs_pkey']),
+  hot(expiredJobs, { most: 1_000, now }, ['ready_expiry', 'jobs_pkey']),
+  hot(expireJobs, { jobs: expired, now }, ['ready_pkey']),
+  rare(settledRuns, { runs, worker }, ['finished_pkey', 'journal_job']),
+  rare(countJobs, { ids: ids('F') }, ['jobs_pkey']),
+  rare(redriveJobs, { ids: ids('F'), by: null, hint_until: now, now }, [
+    'finished_pkey',
+    'jobs_pkey',
+  ]),
+  rare(getJob, { id: seededId('F', 1), now }, PLACES),
+  rare(listJobsOldest, list, PLACES),
+  rare(listJobsNewest, list, PLACES),
+  { ...rare(jobJournalOldest, entries, JOURNAL), mayRead },
+  { ...rare(jobJournalNewest, entries, JOURNAL), mayRead },
+]

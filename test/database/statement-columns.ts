@@ -1,0 +1,163 @@
+import { sampleClock } from '../../src/database/clock-sample.ts'
+import * as migrations from '../../src/database/migration-statements.ts'
+import * as savepoints from '../../src/database/savepoint.ts'
+import type { Statement } from '../../src/database/statement.ts'
+import { countJobs, redriveJobs } from '../../src/jobs/admin-statements.ts'
+import { enqueuedJobs, enqueueJobs } from '../../src/jobs/enqueue-statements.ts'
+import { getJob, listJobsNewest, listJobsOldest } from '../../src/jobs/inspect-statements.ts'
+import { expiredJobs, expireJobs, pruneJobs } from '../../src/jobs/retention-statements.ts'
+import { jobJournalNewest, jobJournalOldest } from '../../src/journal/statements.ts'
+import * as claiming from '../../src/worker/claim-statements.ts'
+import * as leases from '../../src/worker/lease-statements.ts'
+import * as settling from '../../src/worker/settle-statements.ts'
+
+type Columns<Result> = [Result] extends [never]
+  ? Readonly<Record<string, never>>
+  : { readonly [Column in keyof Result]-?: TypeOf<Result[Column]> }
+
+type TypeOf<Value> =
+  Exclude<Value, null> extends string
+    ? 'text'
+    : Exclude<Value, null> extends number
+      ? 'int4' | 'float8'
+      : 'bool'
+
+type Described = readonly [name: string, columns: Readonly<Record<string, string>>]
+
+function columnsOf<Result>(
+  statement: { readonly name: string } & Pick<Statement<never, Result>, '~types'>,
+  columns: Columns<Result>,
+): Described {
+  return [statement.name, columns]
+}
+
+const MOVED = { job_id: 'text', run: 'int4' } as const
+const HELD = { ...MOVED, lease_ends_at: 'float8' } as const
+const LAPSED = {
+  ...HELD,
+  worker: 'text',
+  kind: 'text',
+  failures: 'int4',
+  started_at: 'float8',
+  options: 'text',
+} as const
+const CLAIMED = {
+  ...HELD,
+  kind: 'text',
+  queue: 'text',
+  priority: 'int4',
+  failures: 'int4',
+  due_at: 'float8',
+  lease_ms: 'float8',
+  payload: 'text',
+  options: 'text',
+} as const
+const JOB = {
+  id: 'text',
+  kind: 'text',
+  queue: 'text',
+  priority: 'int4',
+  payload: 'text',
+  options: 'text',
+  dedup_key: 'text',
+  created_at: 'float8',
+  schedule: 'text',
+  boundary: 'float8',
+  state: 'text',
+  run: 'int4',
+  failures: 'int4',
+  reason: 'text',
+  due_at: 'float8',
+  is_due: 'bool',
+  expires_at: 'float8',
+  worker: 'text',
+  started_at: 'float8',
+  lease_ends_at: 'float8',
+  cancel_requested_at: 'float8',
+  finished_at: 'float8',
+  prune_at: 'float8',
+  decided_by: 'text',
+  why: 'text',
+  note: 'text',
+  attachment: 'text',
+  result: 'text',
+  error: 'text',
+} as const
+const LISTED = { ...JOB, looked_at: 'int4', looked_until: 'text' } as const
+const ENTRY = {
+  entry: 'text',
+  job_id: 'text',
+  at: 'float8',
+  outcome: 'text',
+  run: 'int4',
+  failures: 'int4',
+  worker: 'text',
+  started_at: 'float8',
+  due_at: 'float8',
+  reason: 'text',
+  recovered_by: 'text',
+  decided_by: 'text',
+  why: 'text',
+  decision: 'text',
+  asked_id: 'text',
+  note: 'text',
+  attachment: 'text',
+  error: 'text',
+} as const
+const HIDDEN = {
+  queue: 'text',
+  level: 'int4',
+  lane: 'int4',
+  due_at: 'float8',
+  job_id: 'text',
+} as const
+const CATALOGUE = { what: 'text', name: 'text', definition: 'text', readable: 'bool' } as const
+const HISTORY = {
+  id: 'int4',
+  name: 'text',
+  checksum: 'text',
+  compatible_from: 'int4',
+  applied_at: 'float8',
+  release: 'text',
+} as const
+
+/**
+ * The columns of every statement, by its name. The compiler holds this table to the row types of
+ * `src`, and the test beside it to the database, so that the two agree: rows are not checked when
+ * they come in.
+ */
+export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>> =
+  Object.fromEntries([
+    columnsOf(sampleClock, { database_time: 'float8' }),
+    columnsOf(migrations.lockMigrations, { locked: 'text' }),
+    columnsOf(migrations.limitMigration, { limits: 'text' }),
+    columnsOf(migrations.liveCatalogue, CATALOGUE),
+    columnsOf(migrations.migrationHistory, HISTORY),
+    columnsOf(migrations.recordMigration, {}),
+    columnsOf(savepoints.setSavepoint, {}),
+    columnsOf(savepoints.rollBackToSavepoint, {}),
+    columnsOf(savepoints.releaseSavepoint, {}),
+    columnsOf(enqueueJobs, { id: 'text' }),
+    columnsOf(enqueuedJobs, { id: 'text' }),
+    columnsOf(getJob, JOB),
+    columnsOf(listJobsOldest, LISTED),
+    columnsOf(listJobsNewest, LISTED),
+    columnsOf(countJobs, { found: 'int4' }),
+    columnsOf(redriveJobs, { job_id: 'text' }),
+    columnsOf(pruneJobs, { pruned: 'int4' }),
+    columnsOf(expiredJobs, { job_id: 'text', options: 'text' }),
+    columnsOf(expireJobs, { job_id: 'text' }),
+    columnsOf(jobJournalOldest, ENTRY),
+    columnsOf(jobJournalNewest, ENTRY),
+    columnsOf(claiming.claimJobs, CLAIMED),
+    columnsOf(claiming.claimJobsWithinCaps, CLAIMED),
+    columnsOf(claiming.nextDue, { due_at: 'float8' }),
+    columnsOf(claiming.lookBeforeMarks, HIDDEN),
+    columnsOf(leases.renewLeases, HELD),
+    columnsOf(leases.heldLeases, HELD),
+    columnsOf(leases.lapsedLeases, LAPSED),
+    columnsOf(leases.strayLeases, LAPSED),
+    columnsOf(settling.settleRuns, MOVED),
+    columnsOf(settling.settledRuns, MOVED),
+    columnsOf(settling.recoverRuns, MOVED),
+  ])

@@ -1,0 +1,44 @@
+/** Runs that last until they are let go, and how many there were. */
+export interface Gate {
+  /** What entered, in order. */
+  readonly names: readonly string[]
+  /** How many are inside now. */
+  readonly now: number
+  /** The most that were inside at once. */
+  readonly most: number
+  /** For handlers: resolves when the gate is open. */
+  enter(name: string): Promise<void>
+  /** Lets out whoever is inside, and from now on whoever enters, in the next turn of the event loop. */
+  open(): void
+}
+
+export function gate(): Gate {
+  const names: string[] = []
+  const waiting: (() => void)[] = []
+  let isOpen = false
+  let now = 0
+  let most = 0
+  return {
+    names,
+    get now() {
+      return now
+    },
+    get most() {
+      return most
+    },
+    async enter(name) {
+      names.push(name)
+      now += 1
+      most = Math.max(most, now)
+      await new Promise<void>((resolve) => {
+        if (isOpen) setImmediate(resolve)
+        else waiting.push(resolve)
+      })
+      now -= 1
+    },
+    open() {
+      isOpen = true
+      for (const leave of waiting.splice(0)) leave()
+    },
+  }
+}

@@ -1,0 +1,152 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { migrations } from 'millrace'
+import { runSql } from '../support/sql.ts'
+import { until } from '../support/until.ts'
+import { jobsOf, recordsOf } from './evidence.ts'
+import type { Evidence, Interruption } from './evidence.ts'
+import { readAskLog, readRunLog } from './log.ts'
+import { committedOrders, createOrders } from './orders.ts'
+import type { ProducerSettings } from './producer-process.ts'
+import { startProcess } from './process.ts'
+import type { ProgramSettings, TortureProcess } from './process.ts'
+import { FAILURE_LIMIT } from './task.ts'
+import type { WorkerSettings } from './worker-process.ts'
+
+/**
+ * Workers and producers as processes of their own on one database, what was done to them, and all
+ * that is known of it afterwards. What to do to them, and when, is the scenario's.
+ */
+export interface Processes {
+  readonly url: string
+  /** The workers that live. */
+  readonly workers: ReadonlySet<TortureProcess>
+  startWorker(): Promise<TortureProcess>
+  /** SIGKILL, in the midst of whatever it does. */
+  killWorker(worker: TortureProcess): Promise<void>
+  /** SIGTERM: it lets go of its runs and ends. */
+  terminateWorker(worker: TortureProcess): Promise<void>
+  /** Stops the process for a while, as a host does that was paused. */
+  freezeWorker(worker: TortureProcess, whileDoing: () => Promise<void>): Promise<void>
+  startProducer(settings: Omit<ProducerSettings, keyof ProgramSettings>): Promise<TortureProcess>
+  killProducer(producer: TortureProcess): Promise<void>
+  /** Notes what the scenario did by itself, to the server for instance. */
+  interrupt(what: Interruption['what'], work: () => Promise<void>): Promise<void>
+  /** Resolves when no job waits or runs any more. */
+  untilDrained(ms: number): Promise<void>
+  /** Ends the workers and gives what is known. */
+  evidence(): Promise<Evidence>
+  /** Ends what still lives and removes the logs. */
+  close(): Promise<void>
+}
+
+/** On an empty database. */
+export async function processes(
+  url: string,
+  options: { readonly concurrency: number },
+): Promise<Processes> {
+  const tables = migrations(url)
+  try {
+    await tables.up()
+  } finally {
+    await tables.close()
+  }
+  await createOrders(url)
+  return processesOn(url, options.concurrency)
+}
+
+function processesOn(url: string, concurrency: number): Processes {
+  const directory = mkdtempSync(join(tmpdir(), 'millrace-torture-'))
+  const workers = new Set<TortureProcess>()
+  const producers = new Set<TortureProcess>()
+  const names: { readonly worker: string; readonly log: string }[] = []
+  const askLogs: string[] = []
+  const interruptions: Interruption[] = []
+
+  const nextLog = (): string => join(directory, `${names.length + askLogs.length}.log`)
+
+  async function interrupted(
+    about: Pick<Interruption, 'what' | 'worker'>,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    const from = Date.now()
+    await work()
+    const to = about.what === 'kill' ? Number.POSITIVE_INFINITY : Date.now()
+    interruptions.push({ ...about, from, to })
+  }
+
+  async function startWorker(): Promise<TortureProcess> {
+    const settings: WorkerSettings = { url, log: nextLog(), concurrency }
+    const worker = await startProcess('worker-process.ts', settings)
+    workers.add(worker)
+    names.push({ worker: worker.name, log: settings.log })
+    return worker
+  }
+
+  async function terminateWorker(worker: TortureProcess): Promise<void> {
+    workers.delete(worker)
+    await interrupted({ what: 'terminate', worker: worker.name }, worker.terminate)
+  }
+
+  async function close(): Promise<void> {
+    await Promise.all([...workers, ...producers].map((each) => each.kill()))
+    rmSync(directory, { recursive: true, force: true })
+  }
+
+  return {
+    url,
+    workers,
+    startWorker,
+    terminateWorker,
+    async killWorker(worker) {
+      workers.delete(worker)
+      await interrupted({ what: 'kill', worker: worker.name }, worker.kill)
+    },
+    async freezeWorker(worker, whileDoing) {
+      await interrupted({ what: 'freeze', worker: worker.name }, async () => {
+        worker.freeze()
+        await whileDoing().finally(worker.thaw)
+      })
+    },
+    async startProducer(settings) {
+      const log = nextLog()
+      askLogs.push(log)
+      const producer = await startProcess('producer-process.ts', { url, log, ...settings })
+      producers.add(producer)
+      return producer
+    },
+    async killProducer(producer) {
+      producers.delete(producer)
+      await interrupted({ what: 'kill-producer', worker: producer.name }, producer.kill)
+    },
+    interrupt: (what, work) => interrupted({ what, worker: null }, work),
+    untilDrained: (ms) => untilDrained(url, ms),
+    async evidence() {
+      await Promise.all([...workers].map(terminateWorker))
+      const orders = await committedOrders(url)
+      return {
+        asks: askLogs.flatMap((log) => readAskLog(log, orders)),
+        jobs: await jobsOf(url),
+        records: await recordsOf(url),
+        executions: names.flatMap(({ worker, log }) => readRunLog(log, worker)),
+        interruptions,
+        failureLimit: FAILURE_LIMIT,
+      }
+    },
+    close,
+  }
+}
+
+async function untilDrained(url: string, ms: number): Promise<void> {
+  await until(
+    async () => {
+      const [row] = await runSql(
+        url,
+        `select (select count(*) from millrace.ready) + (select count(*) from millrace.leases) as left_over`,
+      )
+      return Number(row?.['left_over']) === 0
+    },
+    { ms, every: 200 },
+  )
+}
