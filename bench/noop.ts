@@ -9,6 +9,7 @@ interface NoopTypes {
   name: 'noop'
   input: NoopInput
   parsed: NoopInput
+  carry: undefined
   result: unknown
 }
 

@@ -17,6 +17,7 @@ import { silentWakeups } from './database/silent-wakeups.ts'
 import { wakeups } from './database/wakeups.ts'
 import type { Wakeups } from './database/wakeups.ts'
 import { ClosedError, NotMigratedError } from './errors.ts'
+import { prepareAsk } from './jobs/ask.ts'
 import type { Ask } from './jobs/ask.ts'
 import { enqueuer } from './jobs/enqueue.ts'
 import { readJournal } from './jobs/inspect.ts'
@@ -31,6 +32,7 @@ import type { WorkerOptions } from './worker/options.ts'
 import { makeWorker } from './worker/worker.ts'
 import type { Worker } from './worker/worker.ts'
 import { workerId } from './worker/working.ts'
+import type { WorkerContext } from './worker/working.ts'
 
 /** A client of one namespace: it enqueues, looks, and makes workers. */
 export interface Mill extends Producer, AsyncDisposable {
@@ -153,8 +155,11 @@ class Client implements Mill {
   }
 
   in<T>(transaction: T & Tx<T>): Producer {
-    const borrowed = borrowedTransaction(transaction)
-    const runner = (): Promise<Runner> => this.#borrow(borrowed)
+    return this.#producerOn(borrowedTransaction(transaction))
+  }
+
+  #producerOn(transaction: Queryable): Producer {
+    const runner = (): Promise<Runner> => this.#borrow(transaction)
     return this.#producer(
       async (ask) => this.#enqueuer.enqueueOn(await runner(), ask),
       async (asks) => this.#enqueuer.enqueueManyOn(await runner(), asks),
@@ -172,6 +177,7 @@ class Client implements Mill {
         wakeups: this.#listening(),
         hintUntil: this.#hintUntil,
         doubts,
+        ...this.#forRuns(),
       }),
       onStopped: () => this.#workers.delete(worker),
     })
@@ -226,8 +232,24 @@ class Client implements Mill {
     return producer({ now: statements.clock.now, maxPayload: settings.maxPayload, one, many })
   }
 
+  /** What a run does through its worker, as the client itself would. */
+  #forRuns(): Pick<WorkerContext, 'prepareAsk' | 'writeAsks' | 'producerOn'> {
+    const { statements, settings } = this.#parts
+    const { maxPayload } = settings
+    return {
+      prepareAsk: (kind, input, options) =>
+        prepareAsk(kind, input, { options, now: statements.clock.now(), maxPayload }),
+      writeAsks: (runner, asks) => this.#enqueuer.enqueueManyOn(runner, each(asks)),
+      producerOn: (transaction) => this.#producerOn(transaction),
+    }
+  }
+
   async #borrow(transaction: Queryable): Promise<Runner> {
     if (this.#closing !== undefined) throw new ClosedError()
     return this.#parts.statements.borrow(transaction)
   }
+}
+
+async function* each<T>(items: readonly T[]): AsyncGenerator<T, void> {
+  yield* items
 }

@@ -47,4 +47,28 @@ export const EXPECTED_CATALOGUE: Readonly<Record<number, Readonly<Record<string,
     'view timeline':
       'job_id text collate "C"; at timestamp with time zone; outcome text; run integer; failures integer; worker text collate "C"; started_at timestamp with time zone; due_at timestamp with time zone; reason text; recovered_by text collate "C"; decided_by text; why text; decision text; asked_id text collate "C"; note text; attachment json; error json; result json; entry bigint',
   },
+  2: {
+    'column leases.cancel_by': 'text',
+    'column leases.cancel_why': 'text',
+    'column leases.progress_done': 'double precision',
+    'column leases.progress_total': 'double precision',
+    'index carries_pkey': 'primary key on carries using btree (job_id)',
+    'index queues_pkey': 'primary key on queues using btree (queue)',
+    'index ready_rerun':
+      "index on ready using btree (kind, dedup_key) WHERE (reason = 'rerun'::text)",
+    'index rollups_pkey': 'primary key on rollups using btree (id)',
+    'index rollups_time': 'index on rollups using btree (at)',
+    'index throttles_pkey': 'primary key on throttles using btree (kind, dedup_key)',
+    'index throttles_until': 'index on throttles using btree (until)',
+    'index workers_pkey': 'primary key on workers using btree (worker)',
+    'table carries': 'job_id text collate "C" not null; carry json not null',
+    'table queues':
+      'queue text collate "C" not null; paused_at timestamp with time zone; defaults json',
+    'table rollups':
+      'id bigint generated always as identity not null; at timestamp with time zone not null; queue text collate "C" not null; kind text collate "C" not null; enqueued integer not null; completed integer not null; failed integer not null',
+    'table throttles':
+      'kind text collate "C" not null; dedup_key text collate "C" not null; until timestamp with time zone not null; job_id text collate "C" not null',
+    'table workers':
+      'worker text collate "C" not null; started_at timestamp with time zone not null; seen_at timestamp with time zone not null; concurrency integer not null; busy integer not null; queues json not null; kinds json not null',
+  },
 }

@@ -97,8 +97,7 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
 
   function track<T>(work: Promise<T>): Promise<T> {
     asked.add(work)
-    const done = (): void => void asked.delete(work)
-    work.then(done, done)
+    void Promise.allSettled([work]).then(() => asked.delete(work))
     return work
   }
 

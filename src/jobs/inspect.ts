@@ -95,13 +95,17 @@ export function inspector(runner: () => Runner): Inspector {
   }
 }
 
-/** The newest entries of a job's journal, oldest first: as much as a living job keeps. */
-export async function readJournal(runner: Runner, id: string): Promise<readonly JournalEntry[]> {
+/** The newest entries of a job's journal, oldest first; by default as many as a living job keeps. */
+export async function readJournal(
+  runner: Runner,
+  id: string,
+  most: number = KEPT_ENTRIES,
+): Promise<readonly JournalEntry[]> {
   const rows = await runner.run(jobJournalNewest, {
     job_id: id,
     after: FIRST_ENTRY,
-    before: BEYOND_ENTRIES,
-    most: KEPT_ENTRIES,
+    before: null,
+    most,
   })
   return rows
     .map(entryOf)

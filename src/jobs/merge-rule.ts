@@ -8,7 +8,7 @@ export type MergeWord = 'keep' | 'replace' | 'independent'
 /** What was decided: a word, or the input and carry that the job goes on with. */
 export type Decision = MergeWord | { readonly input: unknown; readonly carry: unknown }
 
-const WORDS: readonly unknown[] = ['keep', 'replace', 'independent']
+const WORDS: ReadonlySet<unknown> = new Set(['keep', 'replace', 'independent'])
 
 /** Checks the `merge` option of a kind. Default `replace`. */
 export function readMerge(value: unknown): MergeRule {
@@ -40,7 +40,7 @@ export function decisionFrom(answer: unknown, hasCarry: boolean): Decision {
 }
 
 function isWord(value: unknown): value is MergeWord {
-  return WORDS.includes(value)
+  return WORDS.has(value)
 }
 
 function isFunction(value: unknown): value is (existing: unknown, incoming: unknown) => unknown {

@@ -1,16 +1,28 @@
 import type { Clock } from '../core/clock.ts'
 import { encodeJson } from '../core/json.ts'
 import { LeaseLostError, RunTimeoutError } from '../errors.ts'
-import { readInput } from '../jobs/input.ts'
+import type { Ask } from '../jobs/ask.ts'
 import { definitionOf } from '../jobs/definition.ts'
+import { readInput } from '../jobs/input.ts'
 import { decodePolicy } from '../jobs/policy.ts'
 import type { ClaimedRow } from './claim-statements.ts'
-import { afterRelease, afterReturn, afterThrow, afterUndecodable, isShutdown } from './fate.ts'
+import {
+  afterPause,
+  afterRelease,
+  afterReturn,
+  afterThrow,
+  afterUndecodable,
+  isShutdown,
+} from './fate.ts'
 import type { RunOfJob } from './fate.ts'
 import type { HandledKind } from './handlers.ts'
 import type { LiveRun } from './roster.ts'
-import { runOf } from './run.ts'
+import { runFor } from './run-for.ts'
+import type { RunServices } from './run-for.ts'
+import { runState } from './run-state.ts'
+import type { RunState } from './run-state.ts'
 import type { FateRow } from './settle-statements.ts'
+import { stopSwitch } from './stop-switch.ts'
 
 /**
  * One run, from a claimed row to its fate. The handler is called once; what ends first decides: its
@@ -20,8 +32,7 @@ import type { FateRow } from './settle-statements.ts'
 export interface ActiveRun extends LiveRun {
   readonly kind: string
   readonly queue: string
-  /** What became of it; null when its lease was lost and there is nothing to record. */
-  readonly fate: Promise<FateRow | null>
+  readonly end: Promise<RunEnd>
   /** Tells the handler through its signal; the first reason stays. */
   abort(reason: Error): void
   /** Hands the job back at once, whatever the handler is doing. */
@@ -30,56 +41,85 @@ export interface ActiveRun extends LiveRun {
   unstorable(error: unknown): FateRow
 }
 
-export function startRun(row: ClaimedRow, handled: HandledKind, clock: Clock): ActiveRun {
+/** How a run ended: with a fate to write, settled by itself in a transaction, or without its lease. */
+export type RunEnd =
+  | { readonly type: 'fate'; readonly fate: FateRow; readonly followUps: readonly Ask[] }
+  | { readonly type: 'settled' }
+  | { readonly type: 'lost' }
+
+export interface ExecuteContext {
+  readonly clock: Clock
+  readonly services: RunServices
+}
+
+export function startRun(
+  row: ClaimedRow,
+  handled: HandledKind,
+  { clock, services }: ExecuteContext,
+): ActiveRun {
+  const policy = decodePolicy(row.options)
   const job: RunOfJob = {
     id: row.job_id,
     run: row.run,
     failures: row.failures,
-    policy: decodePolicy(row.options),
+    policy,
     remarks: {},
   }
-  const { timeoutMs } = job.policy
-  const deadline = timeoutMs === null ? null : clock.now() + timeoutMs
+  const definition = definitionOf(handled.kind)
   const stop = stopSwitch()
   const decision = firstDecision()
+  const { timeoutMs } = policy
+  const deadline = timeoutMs === null ? null : clock.now() + timeoutMs
 
   const cancelTimeout =
     timeoutMs === null
       ? undefined
       : clock.after(timeoutMs, () => {
           const error = new RunTimeoutError(job.id, timeoutMs)
-          decision.make(afterThrow(job, error))
+          decision.make(fate(afterThrow(job, error)))
           stop.abort(error)
         })
 
-  const run = runOf({
-    id: job.id,
-    kind: row.kind,
-    queue: row.queue,
-    number: job.run,
-    failures: job.failures,
-    deadline,
-    remarks: job.remarks,
-    signal: stop.signal,
-  })
-
-  async function perform(): Promise<FateRow | null> {
+  async function perform(): Promise<RunEnd> {
     let input: unknown
+    let state: RunState
     try {
       input = await inputOf(row, handled)
+      state = runState(definition, { input, stored: row.carry, remarks: job.remarks })
     } catch (error) {
-      return afterUndecodable(job, error)
+      return fate(afterUndecodable(job, error))
     }
+    const run = runFor({ row, job, handled, state, stop, deadline }, services)
     try {
       const value: unknown = await handled.handler(input, run)
       if (value instanceof Error) throw value
-      const keepsResult = definitionOf(handled.kind).keepsResult
-      return afterReturn(job, keepsResult ? encodedResult(value) : undefined)
+      return await endOf(value, state)
     } catch (error) {
-      if (isShutdown(error, stop.reason())) return afterRelease(job)
-      // The lease is gone, or was about to be: recovery has counted or will count this run.
-      if (stop.reason() instanceof LeaseLostError) return null
-      return afterThrow(job, error)
+      return endOfThrow(error, state)
+    }
+  }
+
+  async function endOf(value: unknown, state: RunState): Promise<RunEnd> {
+    if (state.isSettled) return SETTLED
+    // A follow-up whose input is refused fails the run, awaited by the handler or not.
+    const followUps = await Promise.all(state.followUps)
+    if (state.pausedForMs !== null) {
+      const pause = { delayMs: state.pausedForMs, carry: state.changedCarry() }
+      return fate(afterPause(job, pause), followUps)
+    }
+    return fate(afterReturn(job, services.resultText(definition, value)), followUps)
+  }
+
+  function endOfThrow(error: unknown, state: RunState): RunEnd {
+    // What is committed is not taken back by what the handler throws afterwards.
+    if (state.isSettled) return SETTLED
+    if (isShutdown(error, stop.reason())) return fate(afterRelease(job))
+    // The lease is gone, or was about to be: recovery has counted or will count this run.
+    if (stop.reason() instanceof LeaseLostError || error instanceof LeaseLostError) return LOST
+    try {
+      return fate(afterThrow(job, error, state.changedCarry()))
+    } catch (unencodable) {
+      return fate(afterThrow(job, unencodable))
     }
   }
 
@@ -95,11 +135,19 @@ export function startRun(row: ClaimedRow, handled: HandledKind, clock: Clock): A
     renewAt: row.lease_ends_at - (row.lease_ms * 2) / 3,
     isEnded: false,
     isTold: false,
-    fate: decision.made.finally(() => cancelTimeout?.()),
+    progress: null,
+    end: decision.made.finally(() => cancelTimeout?.()),
     abort: stop.abort,
-    release: () => decision.make(afterRelease(job)),
+    release: () => decision.make(fate(afterRelease(job))),
     unstorable: (error) => afterThrow({ ...job, remarks: {} }, error),
   }
+}
+
+const SETTLED: RunEnd = { type: 'settled' }
+const LOST: RunEnd = { type: 'lost' }
+
+function fate(row: FateRow, followUps: readonly Ask[] = []): RunEnd {
+  return { type: 'fate', fate: row, followUps }
 }
 
 function inputOf(row: ClaimedRow, handled: HandledKind): unknown {
@@ -109,50 +157,29 @@ function inputOf(row: ClaimedRow, handled: HandledKind): unknown {
   return readInput(definitionOf(handled.kind), row.payload)
 }
 
-function encodedResult(value: unknown): string {
+interface Decision {
+  readonly made: Promise<RunEnd>
+  readonly make: (end: RunEnd) => void
+}
+
+function firstDecision(): Decision {
+  let decide: Decision['make'] | undefined
+  const made = new Promise<RunEnd>((resolve) => {
+    decide = resolve
+  })
+  return { made, make: (end) => decide?.(end) }
+}
+
+/** A declared result as it is stored; undefined where the kind declares none. Throws where JSON cannot hold it (O3). */
+export function resultText(
+  definition: { readonly keepsResult: boolean },
+  value: unknown,
+): string | undefined {
+  if (!definition.keepsResult) return undefined
   try {
     return encodeJson(value)
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new TypeError(`the result cannot be stored: ${why}`, { cause })
   }
-}
-
-interface StopSwitch {
-  readonly abort: (reason: Error) => void
-  readonly reason: () => Error | undefined
-  /** The signal, made when first asked for: most handlers never look at it. */
-  readonly signal: () => AbortSignal
-}
-
-function stopSwitch(): StopSwitch {
-  let controller: AbortController | undefined
-  let reason: Error | undefined
-  return {
-    abort(why) {
-      reason ??= why
-      controller?.abort(reason)
-    },
-    reason: () => reason,
-    signal() {
-      if (controller === undefined) {
-        controller = new AbortController()
-        if (reason !== undefined) controller.abort(reason)
-      }
-      return controller.signal
-    },
-  }
-}
-
-interface Decision {
-  readonly made: Promise<FateRow | null>
-  readonly make: (fate: FateRow | null) => void
-}
-
-function firstDecision(): Decision {
-  let decide: Decision['make'] | undefined
-  const made = new Promise<FateRow | null>((resolve) => {
-    decide = resolve
-  })
-  return { made, make: (fate) => decide?.(fate) }
 }

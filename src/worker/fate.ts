@@ -9,7 +9,8 @@ import { GiveUp, RetryIn } from './verdict.ts'
 
 /**
  * What becomes of a job after a run: pure decisions, each a row for the settling statement. The
- * table of spec §5, in code.
+ * table of spec §5, in code. A cancel that was asked meanwhile overrides all but a return; that is
+ * decided by the statement, from the row it removes.
  */
 export interface RunOfJob {
   readonly id: string
@@ -27,8 +28,7 @@ const SHORTEST_KEEP = 60_000
 /** The handler returned. `result` is encoded already; undefined where the kind declares none. */
 export function afterReturn(job: RunOfJob, result: string | undefined): FateRow {
   return {
-    id: job.id,
-    run: job.run,
+    ...runOf(job),
     outcome: 'completed',
     ...kept(job.policy.keep.completed),
     ...job.remarks,
@@ -36,60 +36,75 @@ export function afterReturn(job: RunOfJob, result: string | undefined): FateRow 
   }
 }
 
-/** The handler threw. */
-export function afterThrow(job: RunOfJob, error: unknown): FateRow {
+/** The handler paused; `carry` is what it left, where that differs from what is stored. */
+export function afterPause(
+  job: RunOfJob,
+  pause: { readonly delayMs: number; readonly carry: string | undefined },
+): FateRow {
+  return {
+    ...runOf(job),
+    outcome: 'paused',
+    reason: 'pause',
+    delay_ms: pause.delayMs,
+    ...ifCancelled(job.policy),
+    ...carried(pause.carry),
+    ...job.remarks,
+  }
+}
+
+/** The handler threw; `carry` is what it left, where that differs from what is stored. */
+export function afterThrow(job: RunOfJob, error: unknown, carry?: string): FateRow {
   if (error instanceof GiveUp) return dead(job, 'gave-up', error)
   const failures = job.failures + 1
   if (failures >= job.policy.failures) return dead(job, 'failed', error)
   const delay_ms = error instanceof RetryIn ? error.delayMs : backoff(job, failures)
   return {
-    id: job.id,
-    run: job.run,
+    ...runOf(job),
     outcome: 'retried',
     reason: 'retry',
     failures,
     delay_ms,
+    ...ifCancelled(job.policy),
+    ...carried(carry),
     ...job.remarks,
     error: encodedError(error),
   }
 }
 
-/** The input cannot be read, now or ever: no further run would change that. */
+/** The input or the carry cannot be read, now or ever: no further run would change that. */
 export function afterUndecodable(job: RunOfJob, error: unknown): FateRow {
   return dead(job, 'undecodable', error)
 }
 
 /** The worker stops, or claimed what it will not run: back to its place, no failure. */
-export function afterRelease(job: {
-  readonly id: string
-  readonly run: number
-  readonly remarks?: Remarks
-}): FateRow {
-  return { id: job.id, run: job.run, outcome: 'released', reason: 'release', ...job.remarks }
+export function afterRelease(
+  job: Pick<RunOfJob, 'id' | 'run' | 'policy'> & { readonly remarks?: Remarks },
+): FateRow {
+  return {
+    ...runOf(job),
+    outcome: 'released',
+    reason: 'release',
+    ...ifCancelled(job.policy),
+    ...job.remarks,
+  }
 }
 
 /** The worker went away without a word: a failure, so that a job that kills its process is bounded (L3). */
 export function afterLapse(job: RunOfJob & { readonly worker: string }): FateRow {
   const failures = job.failures + 1
-  const lost = encodedError(new LeaseLostError(job.id, job.run))
-  const owner = { id: job.id, run: job.run, worker: job.worker }
+  const owner = { ...runOf(job), worker: job.worker, failures }
+  const error = encodedError(new LeaseLostError(job.id, job.run))
   if (failures >= job.policy.failures) {
-    return {
-      ...owner,
-      outcome: 'dead',
-      reason: 'failed',
-      failures,
-      ...kept(job.policy.keep.dead),
-      error: lost,
-    }
+    const keep = { ...kept(job.policy.keep.dead), ...ifCancelled(job.policy) }
+    return { ...owner, outcome: 'dead', reason: 'failed', ...keep, error }
   }
   return {
     ...owner,
     outcome: 'stale-recovered',
     reason: 'recover',
-    failures,
     delay_ms: backoff(job, failures),
-    error: lost,
+    ...ifCancelled(job.policy),
+    error,
   }
 }
 
@@ -125,13 +140,26 @@ function dead(
   error: unknown,
 ): FateRow {
   return {
-    id: job.id,
-    run: job.run,
+    ...runOf(job),
     outcome: 'dead',
     reason,
     failures: job.failures + 1,
     ...kept(job.policy.keep.dead),
+    ...ifCancelled(job.policy),
     ...job.remarks,
     error: encodedError(error),
   }
+}
+
+function runOf({ id, run }: Pick<RunOfJob, 'id' | 'run'>): Pick<FateRow, 'id' | 'run'> {
+  return { id, run }
+}
+
+function carried(carry: string | undefined): { carry?: string } {
+  return carry === undefined ? {} : { carry }
+}
+
+function ifCancelled({ keep }: Policy): { cancelled_keep_ms?: number } {
+  const { keep_ms } = kept(keep.cancelled)
+  return keep_ms === undefined ? {} : { cancelled_keep_ms: keep_ms }
 }

@@ -91,3 +91,66 @@ left join lateral (select options from millrace.jobs j where j.id = l.job_id lim
 where l.worker = $worker::text
   and l.started_at = any ($instants::text::timestamptz[])`,
 )
+
+// O4: held until the transaction ends. Renewals (no key update) and cancels pass a key share lock,
+// whoever would take the job waits or skips.
+export const lockLease: Statement<{ id: string; run: number; worker: string }, { locked: number }> =
+  statement(
+    'lock_lease',
+    `
+select 1 as locked
+from millrace.leases
+where job_id = $id::text and run = $run::int and worker = $worker::text
+for key share`,
+  )
+
+// A handler that never comes back must not hold its lease's lock for ever.
+export const boundTransaction: Statement<{ idle_ms: string }, { bound: string }> = statement(
+  'bound_transaction',
+  `select set_config('idle_in_transaction_session_timeout', $idle_ms::text, true) as bound`,
+)
+
+// O6: guarded like every write of a run; the row lock keeps the lease from being taken meanwhile.
+export const saveCarry: Statement<
+  { id: string; run: number; worker: string; carry: string },
+  { job_id: string }
+> = statement(
+  'save_carry',
+  `
+with held as materialized (
+  select job_id
+  from millrace.leases
+  where job_id = $id::text and run = $run::int and worker = $worker::text
+  for key share
+)
+insert into millrace.carries (job_id, carry)
+select job_id, $carry::text::json
+from held
+on conflict (job_id) do update set carry = excluded.carry
+returning job_id`,
+)
+
+// For people only: a row that somebody holds is skipped, and told of with the next word.
+export const saveProgress: Statement<{ runs: string; worker: string }, { job_id: string }> =
+  statement(
+    'save_progress',
+    `
+with x as materialized (
+  select * from json_to_recordset($runs::text::json) as x(id text, run int, done float8, total float8)
+),
+held as materialized (
+  select l.job_id
+  from millrace.leases l
+  where l.job_id = any (array(select id from x))
+    and ((l.job_id, l.run) in (select id, run from x)) is true
+    and l.worker = $worker::text
+  order by l.job_id
+  for no key update skip locked
+)
+update millrace.leases l
+set
+  progress_done = (select x.done from x where x.id = l.job_id and x.run = l.run),
+  progress_total = (select x.total from x where x.id = l.job_id and x.run = l.run)
+where l.job_id = any (array(select job_id from held))
+returning l.job_id`,
+  )

@@ -124,11 +124,11 @@ export function recoverer(options: RecovererOptions): Recoverer {
 
   function fateOf(row: LapsedRow): readonly FateRow[] {
     const lease = { id: row.job_id, run: row.run, worker: row.worker }
+    const policy = decodePolicy(row.options)
     if (row.worker === worker) {
       if (roster.has(row.job_id, row.run) || strays.isUnderWay(row.started_at)) return []
-      return [{ ...afterRelease(lease), worker }]
+      return [{ ...afterRelease({ ...lease, policy }), worker }]
     }
-    const policy = decodePolicy(row.options)
     return [afterLapse({ ...lease, failures: row.failures, policy, remarks: {} })]
   }
 

@@ -1,5 +1,3 @@
-import type { LeaseLostError } from '../errors.ts'
-
 /**
  * The runs that live in this worker, from their claim until they are settled: what renewal names,
  * what recovery leaves alone, what shutdown ends.
@@ -16,7 +14,9 @@ export interface LiveRun {
   isEnded: boolean
   /** It was told that its lease is over. */
   isTold: boolean
-  abort(reason: LeaseLostError): void
+  /** What the run last said of its progress and is not written yet. */
+  progress: { readonly done: number; readonly total: number | null } | null
+  abort(reason: Error): void
 }
 
 export interface Roster {

@@ -3,8 +3,11 @@ import { batcher } from '../database/batcher.ts'
 import type { Lane } from '../database/executor.ts'
 import { repeat } from '../database/repeat.ts'
 import type { DatabaseError } from '../errors.ts'
+import type { Ask } from '../jobs/ask.ts'
+import { askRow } from '../jobs/ask-row.ts'
+import { bytesOf as askBytes } from '../jobs/insert.ts'
 import { settledRuns, settleRuns } from './settle-statements.ts'
-import type { FateRow, MovedRow } from './settle-statements.ts'
+import type { FateRow, FollowUpRow, MovedRow } from './settle-statements.ts'
 
 /**
  * Writes what became of runs: everything that ended while the last statement was in flight goes in
@@ -22,6 +25,8 @@ export interface Settler {
 
 export interface Settlement {
   readonly fate: FateRow
+  /** Jobs to enqueue if it applies; those with a key go with a settlement of their own. */
+  readonly followUps?: readonly Ask[] | undefined
   /** Until when a failed statement is worth repeating: later and later, while the run is renewed. */
   readonly leaseEndsAt: () => number
 }
@@ -42,12 +47,12 @@ export function settler(options: SettlerOptions): Settler {
 
   async function flush(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
     const applied = new Set<string>()
-    let left = settlements.map((each) => each.fate)
+    let left = settlements
     const until = (): number => Math.max(...settlements.map((each) => each.leaseEndsAt()))
 
     function record(rows: readonly MovedRow[]): void {
       for (const row of rows) applied.add(runKey(row.job_id, row.run))
-      left = left.filter((fate) => !applied.has(runKey(fate.id, fate.run)))
+      left = left.filter(({ fate }) => !applied.has(runKey(fate.id, fate.run)))
     }
 
     const { signal, onFailure } = options
@@ -56,8 +61,8 @@ export function settler(options: SettlerOptions): Settler {
       if (left.length === 0) return
       record(
         await lane.run(settleRuns, {
-          fates: JSON.stringify(left),
-          follow_ups: '[]',
+          fates: JSON.stringify(left.map(({ fate }) => fate)),
+          follow_ups: followUpRows(left),
           worker,
           hint_until: options.hintUntil(),
         }),
@@ -68,12 +73,12 @@ export function settler(options: SettlerOptions): Settler {
     return settlements.map(({ fate }) => applied.has(runKey(fate.id, fate.run)))
   }
 
-  function lookUp(fates: readonly FateRow[]): Promise<readonly MovedRow[]> {
-    const runs = fates.map(({ id, run }) => ({ id, run }))
+  function lookUp(some: readonly Settlement[]): Promise<readonly MovedRow[]> {
+    const runs = some.map(({ fate: { id, run } }) => ({ id, run }))
     return lane.run(settledRuns, { runs: JSON.stringify(runs), worker })
   }
 
-  const batches = batcher<Settlement, boolean>({ flush, bytes: ({ fate }) => bytesOf(fate) })
+  const batches = batcher<Settlement, boolean>({ flush, bytes: bytesOf })
   return {
     settle: batches.add,
     get size() {
@@ -93,8 +98,20 @@ function runKey(id: string, run: number): string {
   return `${id} ${run}`
 }
 
+function followUpRows(settlements: readonly Settlement[]): string {
+  const rows = settlements.flatMap(({ fate, followUps = [] }) =>
+    followUps.map((ask): FollowUpRow => ({
+      ...askRow(ask),
+      after_id: fate.id,
+      after_run: fate.run,
+    })),
+  )
+  return JSON.stringify(rows)
+}
+
 // Texts dominate; the rest of a row is about 100 bytes.
-function bytesOf(fate: FateRow): number {
-  const texts = [fate.note, fate.attachment, fate.result, fate.error]
-  return texts.reduce((sum, text) => sum + (text?.length ?? 0), 100)
+function bytesOf({ fate, followUps = [] }: Settlement): number {
+  const texts = [fate.note, fate.attachment, fate.result, fate.error, fate.carry]
+  const own = texts.reduce((sum, text) => sum + (text?.length ?? 0), 100)
+  return followUps.reduce((sum, ask) => sum + askBytes(ask), own)
 }

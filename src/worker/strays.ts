@@ -1,6 +1,7 @@
 import { instantText } from '../core/instant-text.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Lane } from '../database/executor.ts'
+import { decodePolicy } from '../jobs/policy.ts'
 import { afterRelease } from './fate.ts'
 import { strayLeases } from './lease-statements.ts'
 import type { LapsedRow } from './lease-statements.ts'
@@ -70,5 +71,6 @@ export function strays(options: StraysOptions): Strays {
 }
 
 function released(lease: LapsedRow): ReturnType<typeof afterRelease> & { worker: string } {
-  return { ...afterRelease({ id: lease.job_id, run: lease.run }), worker: lease.worker }
+  const policy = decodePolicy(lease.options)
+  return { ...afterRelease({ id: lease.job_id, run: lease.run, policy }), worker: lease.worker }
 }

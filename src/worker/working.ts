@@ -2,16 +2,19 @@ import { hostname } from 'node:os'
 import type { Clock } from '../core/clock.ts'
 import { notice, runChannel } from '../core/telemetry.ts'
 import { wait } from '../core/wait.ts'
-import type { Executor } from '../database/executor.ts'
-import { isForAMember } from '../database/halving.ts'
+import type { Queryable } from '../database/database.ts'
+import type { Executor, Runner } from '../database/executor.ts'
 import type { Wakeups } from '../database/wakeups.ts'
-import { DatabaseError, ShutdownError } from '../errors.ts'
+import { ShutdownError } from '../errors.ts'
+import type { Ask } from '../jobs/ask.ts'
+import type { JobKind } from '../jobs/kind.ts'
+import type { Producer } from '../jobs/producer.ts'
 import type { ClaimedRow } from './claim-statements.ts'
 import { claimer } from './claim.ts'
 import { claimLoop } from './claim-loop.ts'
+import { ending } from './ending.ts'
 import { startRun } from './execute.ts'
-import type { ActiveRun } from './execute.ts'
-import { afterRelease } from './fate.ts'
+import type { ActiveRun, RunEnd } from './execute.ts'
 import { housekeeper } from './housekeeping.ts'
 import { leaseKeeper } from './lease.ts'
 import { marks } from './marks.ts'
@@ -20,7 +23,9 @@ import { lanesOf } from './probes.ts'
 import { recoverer } from './recover.ts'
 import { roster } from './roster.ts'
 import { settler } from './settle.ts'
-import type { FateRow } from './settle-statements.ts'
+import { runServices } from './services.ts'
+import { transactionPool } from './transaction-pool.ts'
+import { progressWriter } from './progress.ts'
 import { slots } from './slots.ts'
 import { strays } from './strays.ts'
 
@@ -42,6 +47,12 @@ export interface WorkerContext {
   readonly hintUntil: () => string
   /** Grows when the client's clock was found out of step. */
   readonly doubts: () => number
+  /** Checks an ask of a run, as the client's own are checked. */
+  readonly prepareAsk: (kind: JobKind, input: unknown, options: object) => Ask | Promise<Ask>
+  /** Writes asks on a transaction. */
+  readonly writeAsks: (runner: Runner, asks: readonly Ask[]) => Promise<unknown>
+  /** The verbs of a producer on a transaction. */
+  readonly producerOn: (transaction: Queryable) => Producer
 }
 
 // Ended runs that wait to be written: more would only be memory.
@@ -79,6 +90,23 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     signal: hurry.signal,
     onFailure: warn('ended runs could not be written yet'),
   })
+  const endings = ending({
+    worker: id,
+    executor,
+    settler: settling,
+    writeAsks: context.writeAsks,
+    hintUntil,
+    signal: hurry.signal,
+    warn,
+  })
+  const pool = transactionPool(executor.engine)
+  const progress = progressWriter({
+    worker: id,
+    clock,
+    lane: executor.lane('renew'),
+    onFailure: warn('progress could not be written'),
+  })
+  const services = runServices({ worker: id, context, pool, progress })
   const keeper = leaseKeeper({
     worker: id,
     clock,
@@ -138,7 +166,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
       return
     }
     taken.take(row.kind, row.queue)
-    const run = startRun(row, handled, clock)
+    const run = startRun(row, handled, { clock, services })
     active.add(run)
     live.add(run)
     keeper.noticed(run)
@@ -146,12 +174,12 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   }
 
   async function finish(run: ActiveRun): Promise<void> {
-    const fate = await observed(run)
+    const end = await observed(run)
     run.isEnded = true
     active.delete(run)
     taken.give(run.kind, run.queue)
     loop.slotGiven()
-    const applied = fate !== null && (await settle(run, fate))
+    const applied = end.type === 'fate' ? await endings.write(run, end) : end.type === 'settled'
     live.remove(run)
     if (!applied) lostNotice(run)
     if (wasBehind && settling.size < MOST_UNSETTLED) loop.caughtUp()
@@ -162,34 +190,15 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     return wasBehind
   }
 
-  /** Writes the fate; one that cannot be stored becomes a failure that says so (O3). False: the lease was lost. */
-  async function settle(run: ActiveRun, fate: FateRow): Promise<boolean> {
-    const leaseEndsAt = (): number => run.leaseEndsAt
-    try {
-      return await settling.settle({ fate, leaseEndsAt }).catch((error: unknown) => {
-        // A database that is away says nothing about this fate: the run did not fail.
-        if (error instanceof DatabaseError && !isForAMember(error)) throw error
-        return settling.settle({ fate: run.unstorable(error), leaseEndsAt })
-      })
-    } catch (error) {
-      warn('a run could not be settled; its job comes back when the lease ends')(error)
-      return true
-    }
-  }
-
   function handBack(rows: readonly ClaimedRow[]): void {
-    for (const row of rows) {
-      const fate = afterRelease({ id: row.job_id, run: row.run })
-      const settled = settling.settle({ fate, leaseEndsAt: () => row.lease_ends_at })
-      track(settled.then(() => undefined, warn('a claimed job could not be handed back')))
-    }
+    for (const back of endings.handBack(rows)) track(back)
   }
 
-  function observed(run: ActiveRun): Promise<FateRow | null> {
-    if (!runChannel.start.hasSubscribers) return run.fate
+  function observed(run: ActiveRun): Promise<RunEnd> {
+    if (!runChannel.start.hasSubscribers) return run.end
     const { id: job, run: number, kind, queue } = run
     const facts = { origin: executor.origin, id: job, run: number, kind, queue, worker: id }
-    return runChannel.tracePromise(() => run.fate, facts)
+    return runChannel.tracePromise(() => run.end, facts)
   }
 
   function track(work: Promise<void>): void {
@@ -236,7 +245,9 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
       keeper.stop()
       recovering.stop()
       keeping.stop()
+      progress.stop()
       await others
+      await pool.close()
     },
     hasten: () => hurry.abort(),
   }

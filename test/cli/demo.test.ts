@@ -112,7 +112,11 @@ test('a schema that no demo made is refused and left as it is', async () => {
 })
 
 test.each<readonly [what: string, words: readonly string[], why: string]>([
-  ['a directory, which another process may have open', ['-d', './data'], 'the demo works on a server'],
+  [
+    'a directory, which another process may have open',
+    ['-d', './data'],
+    'the demo works on a server',
+  ],
   ['nothing to remove from', ['--remove'], 'name the server'],
   [
     'a schema whose name leaves no room',
@@ -136,21 +140,25 @@ test('the password of a URL is never printed, and the next commands do without',
   expect(out).toContain('npx millrace jobs list --state dead --schema millrace_demo\n')
 })
 
-test('SIGINT stops the demo in good order: exit code 1, and a new directory is gone again', SLOW, async () => {
-  const own = await mkdtemp(join(folder, 'stopped-'))
-  const child = startMillrace(['demo'], { env: { TMPDIR: own } })
-  let out = ''
-  let isAsked = false
-  child.stdout.on('data', (chunk) => (out += chunk))
-  child.stderr.on('data', (chunk) => {
-    if (isAsked || !String(chunk).includes('arrived')) return
-    isAsked = true
-    child.kill('SIGINT')
-  })
-  const code = await new Promise((resolve) => child.on('close', resolve))
-  expect({ code, out }).toEqual({ code: 1, out: 'stopped before the end\n' })
-  expect(await readdir(own)).toEqual([])
-})
+test(
+  'SIGINT stops the demo in good order: exit code 1, and a new directory is gone again',
+  SLOW,
+  async () => {
+    const own = await mkdtemp(join(folder, 'stopped-'))
+    const child = startMillrace(['demo'], { env: { TMPDIR: own } })
+    let out = ''
+    let isAsked = false
+    child.stdout.on('data', (chunk) => (out += chunk))
+    child.stderr.on('data', (chunk) => {
+      if (isAsked || !String(chunk).includes('arrived')) return
+      isAsked = true
+      child.kill('SIGINT')
+    })
+    const code = await new Promise((resolve) => child.on('close', resolve))
+    expect({ code, out }).toEqual({ code: 1, out: 'stopped before the end\n' })
+    expect(await readdir(own)).toEqual([])
+  },
+)
 
 async function schemasOf(url: string): Promise<readonly unknown[]> {
   const rows = await runSql(

@@ -88,7 +88,7 @@ const expired = JSON.stringify(numbers.map((each) => ({ id: seededId('R', each),
 
 const worker = 'worker 1'
 const claim = { probes, most: 500, worker, now }
-const settle = { fates, worker, hint_until: now, now }
+const settle = { follow_ups: '[]', fates, worker, hint_until: now, now }
 const list = {
   states: '{pending,running,completed,dead,cancelled}',
   kinds: null,

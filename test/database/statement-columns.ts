@@ -7,6 +7,9 @@ import { enqueuedJobs, enqueueJobs } from '../../src/jobs/enqueue-statements.ts'
 import { getJob, listJobsNewest, listJobsOldest } from '../../src/jobs/inspect-statements.ts'
 import { expiredJobs, expireJobs, pruneJobs } from '../../src/jobs/retention-statements.ts'
 import { jobJournalNewest, jobJournalOldest } from '../../src/journal/statements.ts'
+import * as dedup from '../../src/jobs/dedup-statements.ts'
+import * as keys from '../../src/jobs/key-statements.ts'
+import { limitLockWait } from '../../src/worker/settle-keyed.ts'
 import * as claiming from '../../src/worker/claim-statements.ts'
 import * as leases from '../../src/worker/lease-statements.ts'
 import * as settling from '../../src/worker/settle-statements.ts'
@@ -31,6 +34,13 @@ function columnsOf<Result>(
   return [statement.name, columns]
 }
 
+const SETTLED = {
+  job_id: 'text',
+  run: 'int4',
+  outcome: 'text',
+  kind: 'text',
+  dedup_key: 'text',
+} as const
 const MOVED = { job_id: 'text', run: 'int4' } as const
 const HELD = { ...MOVED, lease_ends_at: 'float8' } as const
 const LAPSED = {
@@ -51,6 +61,7 @@ const CLAIMED = {
   lease_ms: 'float8',
   payload: 'text',
   options: 'text',
+  carry: 'text',
 } as const
 const JOB = {
   id: 'text',
@@ -111,6 +122,20 @@ const HIDDEN = {
   due_at: 'float8',
   job_id: 'text',
 } as const
+const KEY_LOOK = {
+  repeated: 'text',
+  repeated_at: 'float8',
+  merged_into: 'text',
+  merged_as: 'text',
+  running: 'text',
+  job_id: 'text',
+  row_place: 'text',
+  row_version: 'text',
+  run: 'int4',
+  failures: 'int4',
+  payload: 'text',
+  carry: 'text',
+} as const
 const CATALOGUE = { what: 'text', name: 'text', definition: 'text', readable: 'bool' } as const
 const HISTORY = {
   id: 'int4',
@@ -139,6 +164,13 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(savepoints.releaseSavepoint, {}),
     columnsOf(enqueueJobs, { id: 'text' }),
     columnsOf(enqueuedJobs, { id: 'text' }),
+    columnsOf(dedup.placeKeyed, { id: 'text' }),
+    columnsOf(dedup.placeIndependent, { id: 'text' }),
+    columnsOf(dedup.lookAtKey, KEY_LOOK),
+    columnsOf(dedup.mergeIntoKey, { job_id: 'text' }),
+    columnsOf(keys.lockKey, { locked: 'int4' }),
+    columnsOf(keys.throttleAsk, { job_id: 'text', is_new: 'bool' }),
+    columnsOf(keys.releaseReruns, { job_id: 'text' }),
     columnsOf(getJob, JOB),
     columnsOf(listJobsOldest, LISTED),
     columnsOf(listJobsNewest, LISTED),
@@ -157,7 +189,12 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(leases.heldLeases, HELD),
     columnsOf(leases.lapsedLeases, LAPSED),
     columnsOf(leases.strayLeases, LAPSED),
-    columnsOf(settling.settleRuns, MOVED),
+    columnsOf(leases.lockLease, { locked: 'int4' }),
+    columnsOf(leases.boundTransaction, { bound: 'text' }),
+    columnsOf(leases.saveCarry, { job_id: 'text' }),
+    columnsOf(leases.saveProgress, { job_id: 'text' }),
+    columnsOf(limitLockWait, { bound: 'text' }),
+    columnsOf(settling.settleRuns, SETTLED),
     columnsOf(settling.settledRuns, MOVED),
-    columnsOf(settling.recoverRuns, MOVED),
+    columnsOf(settling.recoverRuns, SETTLED),
   ])

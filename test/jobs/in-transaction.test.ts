@@ -68,7 +68,9 @@ describe.each(CALLERS)('E1: in %s', (_name, open) => {
       await run('insert into orders values (7)')
       await producer.enqueue(greet, { n: 7 })
     })
-    const rows = await caller.rows(`select payload::text as payload from jobs where payload::text = '{"n":7}'`)
+    const rows = await caller.rows(
+      `select payload::text as payload from jobs where payload::text = '{"n":7}'`,
+    )
     expect(rows).toEqual([{ payload: '{"n":7}' }])
   })
 

@@ -4,7 +4,8 @@ import type { Schema } from '../../src/core/schema.ts'
 import { typed } from '../../src/core/schema.ts'
 import { InvalidInputError } from '../../src/errors.ts'
 import { encodeInput, readInput } from '../../src/jobs/input.ts'
-import { defineJob, definitionOf } from '../../src/jobs/kind.ts'
+import { definitionOf } from '../../src/jobs/definition.ts'
+import { defineJob } from '../../src/jobs/kind.ts'
 
 test('a stored payload is parsed again for the handler', () => {
   const kind = definitionOf(

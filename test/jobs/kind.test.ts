@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { typed } from '../../src/core/schema.ts'
 import { InvalidNameError, InvalidOptionError } from '../../src/errors.ts'
-import { defineJob, definitionOf } from '../../src/jobs/kind.ts'
+import { definitionOf } from '../../src/jobs/definition.ts'
+import { defineJob } from '../../src/jobs/kind.ts'
 
 test('a kind is a frozen value that shows its name and nothing else', () => {
   const welcome = defineJob('welcome', { input: typed<{ userId: string }>(), queue: 'mail' })

@@ -21,6 +21,7 @@ interface TaskTypes {
   name: 'torture'
   input: Task
   parsed: Task
+  carry: undefined
   result: unknown
 }
 

@@ -9,6 +9,7 @@ export type WebhookKind = JobKind<{
   name: string
   input: WebhookInput
   parsed: WebhookInput
+  carry: undefined
   result: unknown
 }>
 

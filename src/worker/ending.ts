@@ -1,0 +1,60 @@
+import type { Executor } from '../database/executor.ts'
+import { isForAMember } from '../database/halving.ts'
+import { DatabaseError } from '../errors.ts'
+import { isKeyed } from '../jobs/keyed-ask.ts'
+import { decodePolicy } from '../jobs/policy.ts'
+import type { ClaimedRow } from './claim-statements.ts'
+import type { ActiveRun, RunEnd } from './execute.ts'
+import { afterRelease } from './fate.ts'
+import { settleKeyed } from './settle-keyed.ts'
+import type { KeyedSettlementOptions } from './settle-keyed.ts'
+import type { Settler } from './settle.ts'
+
+/**
+ * From the end of a run to its record: the fate goes with the next batch, or alone where its
+ * follow-ups have keys; one that cannot be stored becomes a failure that says so (O3).
+ */
+export interface Ending {
+  /** False: the lease was lost, and nothing was written. */
+  write(run: ActiveRun, end: Fated): Promise<boolean>
+  /** Jobs that were claimed and will not be run here go back to their places. */
+  handBack(rows: readonly ClaimedRow[]): readonly Promise<void>[]
+}
+
+/** An end that has something to write. */
+export type Fated = Extract<RunEnd, { readonly type: 'fate' }>
+
+export interface EndingOptions extends KeyedSettlementOptions {
+  readonly executor: Executor
+  readonly settler: Settler
+  readonly warn: (message: string) => (error: unknown) => void
+}
+
+export function ending(options: EndingOptions): Ending {
+  const { settler, warn } = options
+
+  async function write(run: ActiveRun, { fate, followUps }: Fated): Promise<boolean> {
+    const settlement = { fate, followUps, leaseEndsAt: (): number => run.leaseEndsAt }
+    const isAlone = followUps.some(isKeyed)
+    try {
+      const settled = isAlone ? settleKeyed(settlement, options) : settler.settle(settlement)
+      return await settled.catch((error: unknown) => {
+        // A database that is away says nothing about this fate: the run did not fail.
+        if (error instanceof DatabaseError && !isForAMember(error)) throw error
+        return settler.settle({ ...settlement, fate: run.unstorable(error), followUps: [] })
+      })
+    } catch (error) {
+      warn('a run could not be settled; its job comes back when the lease ends')(error)
+      return true
+    }
+  }
+
+  function handBackOne(row: ClaimedRow): Promise<void> {
+    const policy = decodePolicy(row.options)
+    const fate = afterRelease({ id: row.job_id, run: row.run, policy })
+    const settled = settler.settle({ fate, leaseEndsAt: () => row.lease_ends_at })
+    return settled.then(() => undefined, warn('a claimed job could not be handed back'))
+  }
+
+  return { write, handBack: (rows) => rows.map(handBackOne) }
+}

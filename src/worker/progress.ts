@@ -1,0 +1,54 @@
+import type { Clock } from '../core/clock.ts'
+import type { Lane } from '../database/executor.ts'
+import { saveProgress } from './lease-statements.ts'
+import type { Progress } from './run-for.ts'
+
+/**
+ * What runs say of their progress, written for people to see: the latest of each run, all together,
+ * at most once a second. A word that is lost with the process is worth nothing afterwards.
+ */
+export interface ProgressWriter {
+  say(run: { readonly id: string; readonly run: number }, progress: Progress): void
+  stop(): void
+}
+
+export interface ProgressOptions {
+  readonly worker: string
+  readonly clock: Clock
+  readonly lane: Lane
+  readonly onFailure: (error: unknown) => void
+}
+
+const EVERY = 1_000
+
+export function progressWriter({
+  worker,
+  clock,
+  lane,
+  onFailure,
+}: ProgressOptions): ProgressWriter {
+  const latest = new Map<string, object>()
+  let cancel: (() => void) | undefined
+
+  async function write(): Promise<void> {
+    cancel = undefined
+    const rows = JSON.stringify([...latest.values()])
+    latest.clear()
+    try {
+      await lane.run(saveProgress, { runs: rows, worker })
+    } catch (error) {
+      onFailure(error)
+    }
+  }
+
+  return {
+    say({ id, run }, { done, total }) {
+      latest.set(`${id} ${run}`, { id, run, done, ...(total === null ? {} : { total }) })
+      cancel ??= clock.after(EVERY, () => void write())
+    },
+    stop() {
+      cancel?.()
+      latest.clear()
+    },
+  }
+}

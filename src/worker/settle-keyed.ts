@@ -1,0 +1,61 @@
+import type { Executor, Runner } from '../database/executor.ts'
+import { repeat } from '../database/repeat.ts'
+import { statement } from '../database/statement.ts'
+import type { Statement } from '../database/statement.ts'
+import type { Ask } from '../jobs/ask.ts'
+import type { Settlement } from './settle.ts'
+import { settledRuns, settleRuns } from './settle-statements.ts'
+
+/**
+ * A settlement with follow-ups that have keys. Such an ask may meet a job, or wait for an ask of its
+ * key that is not committed; so it goes in a transaction of its own, beside the batch that it would
+ * hold up, waits for a lock a second at most, and is repeated (O5).
+ */
+export interface KeyedSettlementOptions {
+  readonly worker: string
+  readonly executor: Executor
+  readonly writeAsks: (runner: Runner, asks: readonly Ask[]) => Promise<unknown>
+  readonly hintUntil: () => string
+  readonly signal: AbortSignal
+}
+
+export const limitLockWait: Statement<Record<string, never>, { bound: string }> = statement(
+  'limit_lock_wait',
+  `select set_config('lock_timeout', '1s', true) as bound`,
+)
+
+/** True when the fate was applied; then its follow-ups are there too. */
+export function settleKeyed(
+  { fate, followUps = [], leaseEndsAt }: Settlement,
+  options: KeyedSettlementOptions,
+): Promise<boolean> {
+  const { worker, executor, writeAsks, hintUntil, signal } = options
+  const lane = executor.lane('settle keyed')
+
+  async function isRecorded(): Promise<boolean> {
+    const runs = JSON.stringify([{ id: fate.id, run: fate.run }])
+    return (await lane.run(settledRuns, { runs, worker })).length > 0
+  }
+
+  function settle(): Promise<boolean> {
+    return lane.transaction(async (runner) => {
+      await runner.run(limitLockWait, {})
+      const [settled] = await runner.run(settleRuns, {
+        fates: JSON.stringify([fate]),
+        follow_ups: '[]',
+        worker,
+        hint_until: hintUntil(),
+      })
+      if (settled === undefined) return false
+      // A cancel that was asked meanwhile decides over a pause: then nothing follows.
+      const isAsDecided = settled.outcome === fate.outcome
+      if (isAsDecided) await writeAsks(runner, followUps)
+      return true
+    })
+  }
+
+  return repeat(
+    { clock: executor.clock, until: leaseEndsAt, signal },
+    async (isUncertain) => (isUncertain && (await isRecorded())) || settle(),
+  )
+}
