@@ -8,7 +8,7 @@ import { takeSample } from './database/clock-sample.ts'
 import type { Engine, Queryable } from './database/database.ts'
 import { borrowedTransaction } from './database/drivers/borrowed.ts'
 import { executor } from './database/executor.ts'
-import type { Executor, Runner } from './database/executor.ts'
+import type { Executor, Lane, Runner } from './database/executor.ts'
 import { migrateUp } from './database/migrate.ts'
 import { namespace } from './database/namespace.ts'
 import type { Namespace } from './database/namespace.ts'
@@ -23,10 +23,14 @@ import { enqueuer } from './jobs/enqueue.ts'
 import { readJournal } from './jobs/inspect.ts'
 import type { EnqueueResult } from './jobs/job.ts'
 import { jobsOf } from './jobs/jobs.ts'
-import type { Jobs } from './jobs/jobs.ts'
+import type { Jobs, JobsParts } from './jobs/jobs.ts'
 import { producer } from './jobs/producer.ts'
 import type { Producer } from './jobs/producer.ts'
 import type { OpenSettings } from './open-options.ts'
+import { queueDecisions } from './queues/decisions.ts'
+import type { QueueDecisions } from './queues/decisions.ts'
+import { queuesOf } from './queues/queues.ts'
+import type { Queues } from './queues/queues.ts'
 import { logNotices } from './telemetry/logger.ts'
 import type { WorkerOptions } from './worker/options.ts'
 import { makeWorker } from './worker/worker.ts'
@@ -37,6 +41,7 @@ import type { WorkerContext } from './worker/working.ts'
 /** A client of one namespace: it enqueues, looks, and makes workers. */
 export interface Mill extends Producer, AsyncDisposable {
   readonly jobs: Jobs
+  readonly queues: Queues
   /**
    * The same verbs inside a transaction of yours: what they write is there when you commit, and
    * never was when you roll back.
@@ -71,9 +76,15 @@ export async function connect(
       timeoutMs: STATEMENT_TIMEOUT,
       prepare: settings.prepare,
     })
+    const isAlone = engine.isSingleConnection
+    const asking = (): Lane => statements.lane('enqueue')
+    const decisions = queueDecisions({ clock: timing.clock, asking, isAlone })
+    // Later the one connection may be the application's, in whose transaction an ask cannot wait.
+    if (isAlone) await decisions.ready(asking())
     return new Client({
       engine,
       statements,
+      decisions,
       settings,
       doubts: () => timing.databaseClock?.doubts ?? 0,
       onClosed: () => {
@@ -124,6 +135,7 @@ async function check(
 interface ClientParts {
   readonly engine: Engine
   readonly statements: Executor
+  readonly decisions: QueueDecisions
   readonly settings: OpenSettings
   readonly doubts: () => number
   readonly onClosed: () => void
@@ -131,10 +143,13 @@ interface ClientParts {
 
 class Client implements Mill {
   readonly jobs: Jobs
+  readonly queues: Queues
   readonly enqueue: Producer['enqueue']
   readonly enqueueMany: Producer['enqueueMany']
   readonly #parts: ClientParts
   readonly #enqueuer: ReturnType<typeof enqueuer>
+  readonly #decisions: QueueDecisions
+  readonly #jobs: JobsParts
   #wakeups: Wakeups | undefined
   readonly #workers = new Set<Worker>()
   #closing: Promise<void> | undefined
@@ -147,11 +162,20 @@ class Client implements Mill {
       hintUntil: this.#hintUntil,
       journal: readJournal,
     })
+    this.#decisions = parts.decisions
     const own = this.#producer(this.#enqueuer.enqueue, this.#enqueuer.enqueueMany)
     this.enqueue = own.enqueue
     this.enqueueMany = own.enqueueMany
     const runner = (): Runner => parts.statements.lane('read')
-    this.jobs = jobsOf({ runner, hintUntil: this.#hintUntil })
+    this.#jobs = jobsOf({
+      runner,
+      clock: parts.statements.clock,
+      wakeups: () => this.#listening(),
+      hintUntil: this.#hintUntil,
+    })
+    this.jobs = this.#jobs.jobs
+    const announce = parts.settings.wake === 'listen'
+    this.queues = queuesOf({ runner, decisions: this.#decisions, announce })
   }
 
   in<T>(transaction: T & Tx<T>): Producer {
@@ -175,6 +199,7 @@ class Client implements Mill {
       context: () => ({
         executor: statements,
         wakeups: this.#listening(),
+        decisions: this.#decisions,
         hintUntil: this.#hintUntil,
         doubts,
         ...this.#forRuns(),
@@ -196,6 +221,7 @@ class Client implements Mill {
 
   async #close(): Promise<void> {
     const { statements, engine, onClosed } = this.#parts
+    this.#jobs.close()
     try {
       await Promise.all([...this.#workers].map((worker) => worker.stop()))
       await this.#enqueuer.idle()
@@ -229,7 +255,9 @@ class Client implements Mill {
     many: (asks: AsyncIterable<Ask>) => Promise<readonly EnqueueResult[]>,
   ): Producer {
     const { statements, settings } = this.#parts
-    return producer({ now: statements.clock.now, maxPayload: settings.maxPayload, one, many })
+    const { maxPayload } = settings
+    const queues = this.#decisions
+    return producer({ now: statements.clock.now, maxPayload, queues, one, many })
   }
 
   /** What a run does through its worker, as the client itself would. */
@@ -238,7 +266,12 @@ class Client implements Mill {
     const { maxPayload } = settings
     return {
       prepareAsk: (kind, input, options) =>
-        prepareAsk(kind, input, { options, now: statements.clock.now(), maxPayload }),
+        prepareAsk(kind, input, {
+          options,
+          now: statements.clock.now(),
+          maxPayload,
+          queues: this.#decisions,
+        }),
       writeAsks: (runner, asks) => this.#enqueuer.enqueueManyOn(runner, each(asks)),
       producerOn: (transaction) => this.#producerOn(transaction),
     }

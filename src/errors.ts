@@ -143,6 +143,24 @@ export class RunTimeoutError extends MillraceError {
   }
 }
 
+/**
+ * Somebody cancelled the job while it ran. Whatever the run does but return, the job ends cancelled;
+ * rethrow, or stop. `by` is who asked, null where nobody said.
+ */
+export class CancelledError extends MillraceError {
+  readonly code = 'CANCELLED'
+  readonly id: string
+  readonly by: string | null
+
+  constructor(id: string, by: string | null) {
+    super(
+      `job ${id} was cancelled${by === null ? '' : ` by ${shown(by)}`} while it ran. Stop its work and throw: the job ends cancelled, unless the run returns.`,
+    )
+    this.id = id
+    this.by = by
+  }
+}
+
 /** The worker stops. A run that rejects with this error is released, not failed. */
 export class ShutdownError extends MillraceError {
   readonly code = 'SHUTDOWN'
@@ -171,6 +189,21 @@ export class UnknownJobError extends MillraceError {
   constructor(id: string) {
     super(`there is no job ${shown(id)}; it may have been removed by retention (\`keep\`)`)
     this.id = id
+  }
+}
+
+/** The job had not ended when the `timeout` of a wait had passed. The job goes on as if nobody had waited. */
+export class WaitTimeoutError extends MillraceError {
+  readonly code = 'WAIT_TIMEOUT'
+  readonly id: string
+  readonly timeoutMs: number
+
+  constructor(id: string, timeoutMs: number) {
+    super(
+      `job ${id} had not ended after ${timeoutMs} ms; it goes on. Wait again, give a longer \`timeout\`, or see why with jobs.get() and jobs.journal().`,
+    )
+    this.id = id
+    this.timeoutMs = timeoutMs
   }
 }
 

@@ -70,7 +70,14 @@ export type {
   RunningJob,
 } from './jobs/job.ts'
 export type { RecordedError } from './core/recorded-error.ts'
-export type { Changed, RetryOptions } from './jobs/admin.ts'
+
+// Decide about jobs
+export type { Bulk, Changed, Ids } from './jobs/bulk.ts'
+export type { CancelOptions } from './jobs/cancel.ts'
+export type { CleanupFilter } from './jobs/cleanup.ts'
+export type { RetryOptions } from './jobs/redrive.ts'
+export type { Reschedule, RescheduleOptions } from './jobs/reschedule.ts'
+export type { WaitOptions } from './jobs/wait.ts'
 
 // Migrate
 export { migrations } from './migrations.ts'
@@ -81,6 +88,7 @@ export type { MigrationState, MigrationStatus } from './database/migration-statu
 
 // Errors
 export {
+  CancelledError,
   ClosedError,
   DatabaseError,
   InvalidInputError,
@@ -95,5 +103,6 @@ export {
   ShutdownError,
   UnknownJobError,
   UnknownKindError,
+  WaitTimeoutError,
 } from './errors.ts'
 export type { BrokenRule, DatabaseErrorFacts, InputIssue, MigrationProblem } from './errors.ts'

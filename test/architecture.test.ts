@@ -30,7 +30,7 @@ const LAYERS: LayerTable = {
   database: { from: ['core'] },
   journal: { from: ['core', 'database'] },
   jobs: { from: ['core', 'database', 'journal'] },
-  queues: { from: ['core', 'database', 'journal'] },
+  queues: { from: ['core', 'database', 'journal', 'jobs'] },
   schedules: { from: ['core', 'database', 'jobs', 'queues'] },
   streams: { from: ['core', 'database'] },
   locks: { from: ['core', 'database'] },

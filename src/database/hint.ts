@@ -2,7 +2,10 @@
  * What a notification on a namespace's channel tells: hints only, polling is the truth. `resync` is
  * made here and never sent: notifications may have been missed, so look at everything.
  */
-export type WakeHint = DueHint | { readonly type: 'resync' }
+export type WakeHint = SentHint | { readonly type: 'resync' }
+
+/** The hints that are sent. */
+export type SentHint = DueHint | CancelHint | JobHint | QueuesHint
 
 /** A job of this queue is due at this instant (milliseconds since the Unix epoch), past or future. */
 export interface DueHint {
@@ -11,15 +14,46 @@ export interface DueHint {
   readonly dueAt: number
 }
 
+/** A cancel was asked of a run of this worker, or a run was taken from it. */
+export interface CancelHint {
+  readonly type: 'cancel'
+  readonly worker: string
+}
+
+/** `wait`: somebody waits for the end of this job. `ended`: a run of a job that somebody waits for was settled. */
+export interface JobHint {
+  readonly type: 'wait' | 'ended'
+  readonly id: string
+}
+
+/** Something was decided about a queue: read them all again. */
+export interface QueuesHint {
+  readonly type: 'queues'
+}
+
 /**
- * Reads a payload: `due <milliseconds since the epoch> <queue>`, where the queue is the rest,
- * whatever it holds. Answers undefined for anything else: a newer release may send more words.
+ * Reads a payload: `due <milliseconds since the epoch> <queue>`, `cancel <worker>`, `wait <id>`,
+ * `ended <id>` or `queues`, where the last part is the rest, whatever it holds. Answers undefined for anything
+ * else: a newer release may send more words.
  */
-export function parseHint(payload: string): DueHint | undefined {
+export function parseHint(payload: string): SentHint | undefined {
+  if (payload === 'queues') return { type: 'queues' }
   const [, dueAt, queue] = DUE.exec(payload) ?? []
-  if (dueAt === undefined || queue === undefined) return undefined
-  return { type: 'due', queue, dueAt: Number(dueAt) }
+  if (dueAt !== undefined && queue !== undefined) {
+    return { type: 'due', queue, dueAt: Number(dueAt) }
+  }
+  const [, word, rest = ''] = NAMED.exec(payload) ?? []
+  switch (word) {
+    case 'cancel':
+      return { type: 'cancel', worker: rest }
+    case 'wait':
+    case 'ended':
+      return { type: word, id: rest }
+    default:
+      return undefined
+  }
 }
 
 // SQL may send a fraction of a millisecond with it.
 const DUE = /^due (-?\d{1,15}(?:\.\d+)?) (.+)$/s
+const NAMED = /^(cancel|wait|ended) (.+)$/s

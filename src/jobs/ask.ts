@@ -8,6 +8,7 @@ import type { Definition } from './definition.ts'
 import { definitionOf } from './definition.ts'
 import type { EnqueueOptions, Stamp } from './options.ts'
 import { stampOptions } from './options.ts'
+import type { KnownDefaults } from './queue-defaults.ts'
 
 /** One job as the enqueue statement takes it: checked, encoded, with everything decided but `now`. */
 export interface Ask extends Stamp {
@@ -34,6 +35,8 @@ export interface AskContext {
   readonly now: number
   /** In bytes of UTF-8. */
   readonly maxPayload: number
+  /** What the queues say where neither call nor kind does. Default nothing. */
+  readonly queues?: KnownDefaults | undefined
 }
 
 /**
@@ -48,8 +51,20 @@ export function prepareAsk(kind: JobKind, input: unknown, context: AskContext): 
   const definition = definitionOf(kind)
   const payload = encodeInput(definition, input, context.maxPayload)
   const parsed = parseInput(definition, input)
-  const ask = (value: unknown): Ask => askFrom(stampOptions(kind, value, context.options), value)
   return parsed instanceof Promise ? parsed.then(ask) : ask(parsed)
+
+  // Checked with what is known of the queues, before any I/O, and stamped anew if that was too old.
+  function ask(value: unknown): Ask | Promise<Ask> {
+    const stamp = stampFor(value)
+    const stale = context.queues?.fresh()
+    if (stale === undefined) return askFrom(stamp, value)
+    return stale.then(() => askFrom(stampFor(value), value))
+  }
+
+  function stampFor(value: unknown): Stamp {
+    const { options: call, queues } = context
+    return stampOptions(kind, value, { call, defaultsOf: queues?.defaultsOf })
+  }
 
   function askFrom(stamp: Stamp, value: unknown): Ask {
     const keyed = keyedFrom(definition, value, context.options.dedup)

@@ -16,7 +16,7 @@ export const STATES: readonly JobState[] = ['pending', 'running', 'completed', '
 
 const ENDED: readonly JobState[] = ['completed', 'dead', 'cancelled']
 
-const KNOWN = [
+export const FILTER_OPTIONS: readonly string[] = [
   'kind',
   'queue',
   'state',
@@ -30,13 +30,8 @@ const KNOWN = [
 ]
 
 export function filterParams(filter: JobFilter): FilterQuery {
-  checkOptions('filter', filter, KNOWN)
-  const states = listOf(filter.state) ?? STATES
-  for (const state of states) {
-    if (!STATES.includes(state)) {
-      throw new InvalidOptionError('state', state, `give one of ${STATES.join(', ')}`)
-    }
-  }
+  checkOptions('filter', filter, FILTER_OPTIONS)
+  const states = statesOf(filter)
   const kinds = listOf(filter.kind)?.map((kind) => (typeof kind === 'string' ? kind : kind.name))
   const rest = {
     kinds: arrayText(kinds),
@@ -51,6 +46,17 @@ export function filterParams(filter: JobFilter): FilterQuery {
   }
   const isFiltered = isSomeEnd(states) || Object.values(rest).some((value) => value !== null)
   return { params: { ...rest, states: arrayText(states) ?? '{}' }, isFiltered }
+}
+
+/** The states that a filter asks for: all, where it says none. Throws `InvalidOptionError`. */
+export function statesOf({ state: given }: JobFilter): readonly JobState[] {
+  const states = listOf(given) ?? STATES
+  for (const state of states) {
+    if (!STATES.includes(state)) {
+      throw new InvalidOptionError('state', state, `give one of ${STATES.join(', ')}`)
+    }
+  }
+  return states
 }
 
 // Ended jobs stand in one place, in order of their ids whatever their state.

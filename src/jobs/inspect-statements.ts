@@ -106,13 +106,9 @@ export interface ListRow extends Omit<JobRow, 'id'> {
 }
 
 // Ids come from the primary keys of the places, at most $bound of each, matching or not, so that a
-// filter that matches little costs no more than one that matches all. Bodies are looked up by id,
-// and records made of no more than $most.
-const listJobs = (name: string, order: 'asc' | 'desc'): Statement<ListParams, ListRow> =>
-  statement(
-    name,
-    `
-with seen as materialized (
+// filter that matches little costs no more than one that matches all: at most $most of them match.
+export const foundJobs = (order: 'asc' | 'desc'): string => `
+seen as materialized (
   select s.job_id, s.state, s.queue, s.finished_at
   from (
     (
@@ -162,7 +158,14 @@ found as materialized (
     and ($text::text is null or strpos(j.payload::text, $text::text) > 0)
   order by s.job_id ${order}
   limit $most::int
-)
+)`
+
+// Bodies are looked up by id, and records made of no more than $most.
+const listJobs = (name: string, order: 'asc' | 'desc'): Statement<ListParams, ListRow> =>
+  statement(
+    name,
+    `
+with ${foundJobs(order)}
 select looked.looked_at, looked.looked_until, m.*
 from looked
 left join (

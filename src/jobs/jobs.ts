@@ -1,9 +1,29 @@
+import type { Clock } from '../core/clock.ts'
 import type { Runner } from '../database/executor.ts'
-import { redrive } from './admin.ts'
-import type { Changed, RetryOptions } from './admin.ts'
+import type { Wakeups } from '../database/wakeups.ts'
+import { InvalidOptionError } from '../errors.ts'
+import type { Bulk, Changed, Ids } from './bulk.ts'
+import { cancel } from './cancel.ts'
+import type { CancelOptions } from './cancel.ts'
+import { cleanUp } from './cleanup.ts'
+import type { CleanupFilter } from './cleanup.ts'
+import { endWatch } from './end-watch.ts'
 import { inspector } from './inspect.ts'
-import type { JobFilter, JobRecord, JournalEntry, Listing, ListOptions } from './job.ts'
+import type {
+  FinishedJob,
+  JobFilter,
+  JobRecord,
+  JournalEntry,
+  Listing,
+  ListOptions,
+} from './job.ts'
 import type { JobKind } from './kind.ts'
+import { redrive } from './redrive.ts'
+import type { RetryOptions } from './redrive.ts'
+import { reschedule } from './reschedule.ts'
+import type { Reschedule, RescheduleOptions } from './reschedule.ts'
+import { waitForEnd } from './wait.ts'
+import type { WaitOptions } from './wait.ts'
 
 /** Jobs as they stand, what happened to them, and what people may decide about them. */
 export interface Jobs {
@@ -17,17 +37,74 @@ export interface Jobs {
   ): Listing<JobRecord<K>>
   /** Every run and every decision, oldest first, the end of the job last. */
   journal(id: string, options?: ListOptions): Listing<JournalEntry>
-  /** Dead or cancelled jobs back into line: due now, no failures, the old ending kept in the journal. */
-  retry(which: string | readonly string[], options?: RetryOptions): Promise<Changed>
+  /**
+   * Resolves when the job has ended, with its record; at once if it has. A wake-up tells, within a
+   * second at most looking does. Throws `UnknownJobError` (no record, or of another kind),
+   * `WaitTimeoutError` after `timeout` (default: none), or the reason of `signal`.
+   *
+   * @example
+   * const job = await mill.jobs.wait(charge, id, { timeout: '30s' })
+   * if (job.state === 'completed') return job.result
+   */
+  wait(id: string, options?: WaitOptions): Promise<FinishedJob>
+  wait<K extends JobKind>(kind: K, id: string, options?: WaitOptions): Promise<FinishedJob<K>>
+  /**
+   * Ends pending jobs at once, and asks the runs of running ones to end: their `run.signal` aborts
+   * with `CancelledError` within a second, wherever they run. A run that returns all the same is
+   * completed; any other ending is `cancelled`. With `force` running jobs end now and their runs are
+   * void. Applied are those that ended or were asked to.
+   *
+   * A filter must restrict something, and is walked in chunks of 500. Throws `DatabaseError` when an
+   * open transaction holds a job for five seconds.
+   *
+   * @example
+   * await mill.jobs.cancel(id, { by: 'ada', why: 'the order was withdrawn' })
+   * await mill.jobs.cancel({ kind: 'report', state: 'pending' }, { dryRun: true })
+   */
+  cancel(which: Ids | JobFilter, options?: CancelOptions): Promise<Changed>
+  /**
+   * Dead or cancelled jobs back into line: due now, failures 0, without expiry; same id, the old
+   * ending kept in the journal. Others are left as they are.
+   *
+   * @example
+   * await mill.jobs.retry({ kind: 'charge', state: 'dead', finishedAfter: outageBegan })
+   */
+  retry(which: Ids | JobFilter, options?: RetryOptions): Promise<Changed>
+  /**
+   * Changes when pending jobs are due, or their priority. Others are left as they are.
+   *
+   * @example
+   * await mill.jobs.reschedule(id, { delay: 0 })   // now
+   * await mill.jobs.reschedule({ queue: 'mail', state: 'pending' }, { priority: 'low' })
+   */
+  reschedule(which: Ids | JobFilter, to: Reschedule, options?: RescheduleOptions): Promise<Changed>
+  /**
+   * Removes records of jobs that ended before an instant, or longer ago than a duration, whatever
+   * their `keep` says; with their journal. Never living jobs.
+   *
+   * @example
+   * await mill.jobs.cleanup({ finishedBefore: '30d', state: 'completed' })
+   */
+  cleanup(filter: CleanupFilter, options?: Bulk): Promise<Changed>
 }
 
 export interface JobsOptions {
   readonly runner: () => Runner
+  readonly clock: Clock
+  readonly wakeups: () => Wakeups
   readonly hintUntil: () => string
 }
 
-export function jobsOf(options: JobsOptions): Jobs {
+/** The face, and what ends with the client: its waits reject with `ClosedError`. */
+export interface JobsParts {
+  readonly jobs: Jobs
+  close(): void
+}
+
+export function jobsOf(options: JobsOptions): JobsParts {
+  const { clock } = options
   const looks = inspector(options.runner)
+  const watch = endWatch(options)
 
   function get(id: string): Promise<JobRecord | null>
   function get<K extends JobKind>(kind: K, id: string): Promise<JobRecord<K> | null>
@@ -35,10 +112,36 @@ export function jobsOf(options: JobsOptions): Jobs {
     return typeof kindOrId === 'string' ? looks.get(kindOrId) : looks.get(id, kindOrId)
   }
 
-  return {
+  function wait(id: string, settings?: WaitOptions): Promise<FinishedJob>
+  function wait<K extends JobKind>(
+    kind: K,
+    id: string,
+    settings?: WaitOptions,
+  ): Promise<FinishedJob<K>>
+  function wait(
+    kindOrId: JobKind | string,
+    idOrSettings: string | WaitOptions = {},
+    settings: WaitOptions = {},
+  ): Promise<FinishedJob> {
+    const context = { clock, watch, get: looks.get }
+    if (typeof idOrSettings !== 'string') return waitForEnd(String(kindOrId), idOrSettings, context)
+    if (typeof kindOrId === 'string') throw new InvalidOptionError('kind', kindOrId, NO_KIND)
+    const ofKind = (id: string): Promise<JobRecord | null> => looks.get(id, kindOrId)
+    return waitForEnd(idOrSettings, settings, { ...context, get: ofKind })
+  }
+
+  const jobs: Jobs = {
     get,
+    wait,
     list: (filter = {}, settings = {}) => looks.list(filter, settings),
     journal: (id, settings = {}) => looks.journal(id, settings),
-    retry: (which, settings = {}) => redrive(which, settings, options),
+    cancel: async (which, settings = {}) => cancel(which, settings, options),
+    retry: async (which, settings = {}) => redrive(which, settings, options),
+    reschedule: async (which, to, settings = {}) =>
+      reschedule(which, to, { options: settings, context: options }),
+    cleanup: async (filter, settings = {}) => cleanUp(filter, settings, options),
   }
+  return { jobs, close: watch.close }
 }
+
+const NO_KIND = 'pass the kind that defineJob() answered, or the id alone'

@@ -10,6 +10,7 @@ import type { InputOf, JobKind, StampedOptions } from './kind.ts'
 import { definitionOf } from './definition.ts'
 import type { Policy } from './policy.ts'
 import { DEFAULT_POLICY, encodePolicy } from './policy.ts'
+import type { DefaultsOf } from './queue-defaults.ts'
 import type { Settings } from './stamped-options.ts'
 import { readOption, readOptions, STAMPED_OPTIONS } from './stamped-options.ts'
 
@@ -54,38 +55,68 @@ export const DEFAULT_QUEUE = 'default'
 const DEFAULT_PRIORITY = 5
 
 /**
- * Resolves the options of one job: call over kind over engine default (E3). Functions of the kind
+ * Resolves the options of one job: call over kind over queue over engine default (E3). Functions of the kind
  * get the parsed input; what they throw is the caller's. Throws `InvalidOptionError` or
  * `InvalidNameError` for everything unknown or out of range.
  */
-export function stampOptions(kind: JobKind, input: unknown, call: EnqueueOptions): Stamp {
+export function stampOptions(
+  kind: JobKind,
+  input: unknown,
+  { call, defaultsOf = NO_DEFAULTS }: StampContext,
+): Stamp {
   const definition = definitionOf(kind)
   const given = checkOptions('enqueue()', call, ENQUEUE_OPTIONS)
   const isPlain = definition.derived.length === 0 && Object.keys(given).length === 0
-  return isPlain ? plainStamp(definition) : stampFrom(definition, input, given)
+  return isPlain
+    ? plainStamp(definition, defaultsOf)
+    : stampFrom(
+        definition,
+        { ...derivedFrom(definition, input), ...readOptions(given) },
+        {
+          given,
+          defaultsOf,
+        },
+      )
 }
 
-// Most calls say nothing of their own, and then all jobs of a kind have one stamp.
-const plainStamps = new WeakMap<Definition, Stamp>()
+export interface StampContext {
+  readonly call: EnqueueOptions
+  /** What the queues say. Default nothing. */
+  readonly defaultsOf?: DefaultsOf | undefined
+}
 
-function plainStamp(definition: Definition): Stamp {
+const NO_DEFAULTS: DefaultsOf = () => undefined
+
+// Most calls say nothing of their own, and then all jobs of a kind have one stamp, as long as their
+// queue says the same.
+const plainStamps = new WeakMap<Definition, PlainStamp>()
+
+interface PlainStamp {
+  readonly stamp: Stamp
+  readonly defaults: Settings | undefined
+}
+
+function plainStamp(definition: Definition, defaultsOf: DefaultsOf): Stamp {
+  const defaults = defaultsOf(definition.settings.queue ?? DEFAULT_QUEUE)
   const known = plainStamps.get(definition)
-  if (known !== undefined) return known
-  const stamp = stampFrom(definition, undefined, {})
-  plainStamps.set(definition, stamp)
+  if (known !== undefined && known.defaults === defaults) return known.stamp
+  const stamp = stampFrom(definition, {}, { given: {}, defaultsOf })
+  plainStamps.set(definition, { stamp, defaults })
   return stamp
 }
 
-function stampFrom(definition: Definition, input: unknown, given: OptionsRead): Stamp {
-  const settings = {
-    ...definition.settings,
-    ...derivedFrom(definition, input),
-    ...readOptions(given),
-  }
+function stampFrom(
+  definition: Definition,
+  nearer: Settings,
+  { given, defaultsOf }: { readonly given: OptionsRead; readonly defaultsOf: DefaultsOf },
+): Stamp {
+  const own = { ...definition.settings, ...nearer }
+  const queue = own.queue ?? DEFAULT_QUEUE
+  const settings = { ...defaultsOf(queue), ...own }
   const policy = policyFrom(settings)
   const { delayMs, at } = timingFrom(given)
   return {
-    queue: settings.queue ?? DEFAULT_QUEUE,
+    queue,
     priority: settings.priority ?? DEFAULT_PRIORITY,
     leaseMs: policy.leaseMs,
     expiresAfterMs: settings.expiresAfterMs ?? null,

@@ -3,6 +3,7 @@ import { prepareAsk } from './ask.ts'
 import type { EnqueueResult } from './job.ts'
 import type { InputOf, JobKind } from './kind.ts'
 import type { EnqueueOptions, InputArgs } from './options.ts'
+import type { KnownDefaults } from './queue-defaults.ts'
 
 /** The verbs that make sense inside a transaction of yours; a client is one too. */
 export interface Producer {
@@ -30,15 +31,16 @@ export interface Producer {
 export interface Destination {
   readonly now: () => number
   readonly maxPayload: number
+  readonly queues: KnownDefaults
   readonly one: (ask: Ask) => Promise<EnqueueResult>
   readonly many: (asks: AsyncIterable<Ask>) => Promise<readonly EnqueueResult[]>
 }
 
 export function producer(destination: Destination): Producer {
-  const { now, maxPayload } = destination
+  const { now, maxPayload, queues } = destination
 
   function prepare(kind: JobKind, input: unknown, options: EnqueueOptions): Ask | Promise<Ask> {
-    return prepareAsk(kind, input, { options, now: now(), maxPayload })
+    return prepareAsk(kind, input, { options, now: now(), maxPayload, queues })
   }
 
   return {

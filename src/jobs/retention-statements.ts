@@ -17,10 +17,37 @@ export const pruneAt = (id: string, state: 'cancelled' | 'dead'): string => `
       from (select (select (j.options #> '{keep,${state}}')::text from millrace.jobs j where j.id = ${id}) as keep) k
     )`
 
+export interface TrimmedRow {
+  readonly trimmed: number
+  /** The newest entry there was: where the next pass begins. */
+  readonly top: string
+}
+
+const SAMPLE_STEP = 97
+const MOST_SAMPLES = 10_000
+
 const KEPT_MS = {
   cancelled: DEFAULT_POLICY.keep.cancelled ?? 0,
   dead: DEFAULT_POLICY.keep.dead ?? 0,
 }
+
+/** What goes with the records that a CTE deleted: journal, carry, body. Their ids are in `ids.a`. */
+export const removedWith = (gone: string): string => `
+ids as materialized (
+  select coalesce(array_agg(job_id), '{}') as a from ${gone}
+),
+entries as (
+  delete from millrace.journal
+  where job_id = any ((select a from ids)::text[])
+),
+carried as (
+  delete from millrace.carries
+  where job_id = any ((select a from ids)::text[])
+),
+bodies as (
+  delete from millrace.jobs
+  where id = any ((select a from ids)::text[])
+)`
 
 // H4: chosen rows (M1); a job that is redriven meanwhile is skipped, or was deleted first and the
 // redrive finds nothing: its body never goes without it.
@@ -40,17 +67,7 @@ gone as (
   where ctid = any (array(select tid from due))
   returning job_id
 ),
-ids as materialized (
-  select coalesce(array_agg(job_id), '{}') as a from gone
-),
-entries as (
-  delete from millrace.journal
-  where job_id = any ((select a from ids)::text[])
-),
-bodies as (
-  delete from millrace.jobs
-  where id = any ((select a from ids)::text[])
-)
+${removedWith('gone')}
 select cardinality(a)::int4 as pruned
 from ids`,
 )
@@ -100,3 +117,43 @@ join x on x.id = g.job_id
 on conflict (job_id) do nothing
 returning job_id`,
 )
+
+// H4: a job keeps its newest $keep journal entries. Whose journal may be too long is told from a
+// sample of the entries written since the last pass: one in 97, which a job that writes a thousand
+// of them does not escape. A prime, so that no pattern of writers falls between.
+export const trimJournal: Statement<{ after: string; keep: number; most: number }, TrimmedRow> =
+  statement(
+    'trim_journal',
+    `
+with latest as materialized (
+  select coalesce((select id from millrace.journal order by id desc limit 1), 0) as top
+),
+span as (
+  select top, greatest($after::text::bigint, top - ${SAMPLE_STEP * MOST_SAMPLES}) as bottom
+  from latest
+),
+sampled as materialized (
+  select distinct e.job_id
+  from span
+  cross join lateral generate_series(span.bottom + 1, span.top, ${SAMPLE_STEP}) s (id)
+  cross join lateral (select job_id from millrace.journal j where j.id = s.id limit 1) e
+),
+old as materialized (
+  select o.id
+  from sampled s
+  cross join lateral (
+    select id from millrace.journal j where j.job_id = s.job_id order by id desc offset $keep::int limit 1
+  ) cut
+  cross join lateral (
+    select id from millrace.journal j where j.job_id = s.job_id and j.id <= cut.id order by id limit $most::int
+  ) o
+  limit $most::int
+),
+gone as (
+  delete from millrace.journal
+  where id = any (array(select id from old order by id))
+  returning id
+)
+select (select count(*) from gone)::int4 as trimmed, latest.top::text as top
+from latest`,
+  )

@@ -80,7 +80,7 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
       take(claim)
       failurePause = FIRST_FAILURE_PAUSE
       if (claim.jobs.length > 0) retry = FIRST_RETRY
-      if (claim.isFull) {
+      if (claim.hasMore) {
         lookBackBeside()
         return 0
       }
@@ -130,7 +130,7 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
         alarm.ring()
         return
       }
-      if (!options.queues.includes(hint.queue)) return
+      if (hint.type !== 'due' || !options.queues.includes(hint.queue)) return
       marks.lowerQueue(hint.queue, hint.dueAt)
       if (hint.dueAt <= clock.now()) alarm.ring()
       else ringAt(hint.dueAt)

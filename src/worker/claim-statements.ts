@@ -18,6 +18,8 @@ export interface ProbeRow {
   /** At most this many rows of the lane over all queues and levels, and of the queue over all levels. */
   readonly lane_most: number
   readonly queue_most: number
+  /** With rotation: the places in the queue's share of the claim that are reserved for this level. */
+  readonly places?: readonly number[]
 }
 
 export interface ClaimedRow {
@@ -36,19 +38,28 @@ export interface ClaimedRow {
   readonly carry: string | null
 }
 
-export interface ClaimParams extends Readonly<Record<string, string | number>> {
+/** A level of a queue in which something is due. */
+export interface WaitingRow {
+  readonly queue: string
+  readonly level: number
+}
+
+export interface ClaimParams extends Readonly<Record<string, string | number | null>> {
   readonly probes: string
   readonly most: number
   readonly worker: string
   readonly now: string
 }
 
+// Behind every place of a claim.
+const LAST_PLACE = 1_000
+
 const PROBES = `
 p as materialized (
   select *
   from json_to_recordset($probes::text::json) as p(
     turn int, queue text, level smallint, lane int, kinds text[],
-    mark_due timestamptz, mark_id text, most int, lane_most int, queue_most int
+    mark_due timestamptz, mark_id text, most int, lane_most int, queue_most int, places int[]
   )
 )`
 
@@ -79,18 +90,30 @@ chosen as materialized (
 )`
 
 // With caps a lane or a queue may find more than it may take; the rest is unlocked when the
-// statement ends. A lane's cap counts over queues, a queue's over lanes.
+// statement ends. A lane's cap counts over queues, a queue's over lanes. Where levels take turns a
+// row's place is the one its level has for it; what has none there comes first: a level better than
+// all that were known to wait.
 const WITHIN_CAPS = `
 found as materialized (
-  select d.tid, d.due_at, d.job_id, p.turn, p.level, p.lane, p.lane_most, p.queue_most
+  select
+    d.tid, d.due_at, d.job_id, p.turn, p.level, p.lane, p.lane_most, p.queue_most, p.places,
+    row_number() over (partition by p.turn, p.level order by d.due_at, d.job_id) as place_in_level
   ${DUE_ROWS}
 ),
-in_lanes as (
-  select f.*, row_number() over (partition by f.lane order by f.turn, f.level, f.due_at, f.job_id) as place_in_lane
+in_turns as (
+  select f.*, case when f.places is null then 0 else coalesce(f.places[f.place_in_level], ${LAST_PLACE}) end as place
   from found f
 ),
+in_lanes as (
+  select
+    t.*,
+    row_number() over (partition by t.lane order by t.turn, t.place, t.level, t.due_at, t.job_id) as place_in_lane
+  from in_turns t
+),
 in_queues as (
-  select l.*, row_number() over (partition by l.turn order by l.level, l.due_at, l.job_id) as place_in_queue
+  select
+    l.*,
+    row_number() over (partition by l.turn order by l.place, l.level, l.due_at, l.job_id) as place_in_queue
   from in_lanes l
   where l.place_in_lane <= l.lane_most
 ),
@@ -98,13 +121,13 @@ chosen as materialized (
   select q.tid
   from in_queues q
   where q.place_in_queue <= q.queue_most
-  order by q.turn, q.level, q.due_at, q.job_id
+  order by q.turn, q.place, q.level, q.due_at, q.job_id
   limit $most::int
 )`
 
 // M1: the rows that were chosen and locked are deleted by ctid, all else reads what the DELETE
 // returned. A stray lease never fails a claim (C8), a missing body comes back as NULL.
-const TAKE = `
+const take = (leaseMs: string): string => `
 gone as (
   delete from millrace.ready
   where ctid = any (array(select tid from chosen))
@@ -115,7 +138,7 @@ leased as (
     job_id, worker, queue, kind, priority, started_at, lease_ends_at, due_at, expires_at, lease_ms, run, failures, dedup_key
   )
   select
-    job_id, $worker::text, queue, kind, priority, $now::text::timestamptz, $now::text::timestamptz + lease_ms * interval '1 millisecond',
+    job_id, $worker::text, queue, kind, priority, $now::text::timestamptz, $now::text::timestamptz + ${leaseMs} * interval '1 millisecond',
     due_at, expires_at, lease_ms, run + 1, failures, dedup_key
   from gone
   on conflict (job_id) do nothing
@@ -134,12 +157,41 @@ left join lateral (select payload, options from millrace.jobs j where j.id = l.j
 
 export const claimJobs: Statement<ClaimParams, ClaimedRow> = statement(
   'claim_jobs',
-  `with ${PROBES}, ${FIRST_DUE}, ${TAKE}`,
+  `with ${PROBES}, ${FIRST_DUE}, ${take('lease_ms')}`,
 )
 
 export const claimJobsWithinCaps: Statement<ClaimParams, ClaimedRow> = statement(
   'claim_jobs_within_caps',
-  `with ${PROBES}, ${WITHIN_CAPS}, ${TAKE}`,
+  `with ${PROBES}, ${WITHIN_CAPS}, ${take('lease_ms')}`,
+)
+
+// L4: the lease may be the caller's own; what is due again later keeps that of the job.
+export const claimHandles: Statement<ClaimParams & { lease_ms: number | null }, ClaimedRow> =
+  statement(
+    'claim_handles',
+    `with ${PROBES}, ${FIRST_DUE}, ${take('coalesce($lease_ms::float8, lease_ms)')}`,
+  )
+
+// C3: which levels have something to give, known before their shares are reserved. A probe stops at
+// its first row; rows that somebody else just locked count, and fall back if they are gone.
+export const waitingLevels: Statement<{ probes: string }, WaitingRow> = statement(
+  'waiting_levels',
+  `
+with ${PROBES}
+select p.queue, p.level::int4 as level
+from p
+cross join lateral (
+  select 1
+  from millrace.ready r
+  where r.queue = p.queue
+    and r.priority = p.level
+    and (r.due_at, r.job_id) >= (p.mark_due, p.mark_id)
+    and r.due_at <= $now::text::timestamptz
+    and r.kind = any (p.kinds)
+    and (r.expires_at is null or r.expires_at > $now::text::timestamptz)
+  order by r.due_at, r.job_id
+  limit 1
+) d`,
 )
 
 // C7: the soonest due row of each queue and level, past ones (locked by others) included.

@@ -2,11 +2,20 @@ import type { Clock } from '../core/clock.ts'
 import { instantText } from '../core/instant-text.ts'
 import type { Lane } from '../database/executor.ts'
 import { DatabaseError } from '../errors.ts'
-import { claimJobs, claimJobsWithinCaps, lookBeforeMarks, nextDue } from './claim-statements.ts'
+import type { QueueDecisions } from '../queues/decisions.ts'
+import {
+  claimJobs,
+  claimJobsWithinCaps,
+  lookBeforeMarks,
+  nextDue,
+  waitingLevels,
+} from './claim-statements.ts'
 import type { ClaimedRow } from './claim-statements.ts'
+import { levels } from './levels.ts'
 import type { Marks } from './marks.ts'
 import { inOrder, lowerMarks, planClaim, recordWalk } from './probes.ts'
-import type { ProbeSpace, Room } from './probes.ts'
+import type { ClaimPlan, ProbeSpace, Room } from './probes.ts'
+import { forgetEmpty, withShares } from './shares.ts'
 import type { Slots } from './slots.ts'
 import type { Strays } from './strays.ts'
 
@@ -30,8 +39,8 @@ export interface Claimer {
 
 export interface Claim {
   readonly jobs: readonly ClaimedRow[]
-  /** As many as were asked for: more may wait. */
-  readonly isFull: boolean
+  /** More may wait: as many came as were asked for, or not everything was asked for. */
+  readonly hasMore: boolean
 }
 
 export interface ClaimerOptions {
@@ -41,6 +50,10 @@ export interface ClaimerOptions {
   readonly slots: Slots
   readonly marks: Marks
   readonly strays: Strays
+  /** How many slots of a level there are to one of the next (C3); null: strictly by level. */
+  readonly ratio: number | null
+  /** Nothing is taken from a paused queue, and nothing in it is waited for (C5). */
+  readonly queues: Pick<QueueDecisions, 'isPaused' | 'ready'>
   readonly claimLane: Lane
   readonly lookLane: Lane
 }
@@ -48,14 +61,18 @@ export interface ClaimerOptions {
 // More in one statement gains nothing, and a claim that dies takes them all with it.
 export const LARGEST_CLAIM = 500
 const LOOK_BACK_EVERY = 1_000
+const LOOK_AT_LEVELS_EVERY = 1_000
 const LOOK_BACK_SHARE = 20
 // A walk behind the marks is made while the worker is full, and for kinds at their cap, too.
 const ROOM_FOR_ALL: Room = { freeOfKind: () => LARGEST_CLAIM, freeOfQueue: () => LARGEST_CLAIM }
 
 export function claimer(options: ClaimerOptions): Claimer {
-  const { worker, clock, space, slots, marks, strays } = options
+  const { worker, clock, space, slots, marks, strays, ratio } = options
+  const known = levels()
   let turn = 0
   let lastInstant = 0
+  let hadMore = true
+  let nextLookAtLevels = Number.NEGATIVE_INFINITY
   let nextLookBack = Number.NEGATIVE_INFINITY
 
   // Each claim has an instant of its own: by it the leases of a lost answer are found (C8).
@@ -65,23 +82,48 @@ export function claimer(options: ClaimerOptions): Claimer {
   }
 
   async function claim(): Promise<Claim> {
+    await options.queues.ready(options.lookLane)
     await strays.returnAll()
+    await lookAtLevels()
     const most = Math.min(LARGEST_CLAIM, slots.free())
-    const plan = planClaim(space, { slots, marks, turn, most })
-    if (plan.rows.length === 0) return { jobs: [], isFull: false }
-    turn += 1
+    const plan = planOf(most)
+    if (plan.rows.length === 0) return { jobs: [], hasMore: false }
     marks.walkBegins()
     const now = claimInstant()
     const jobs = inOrder(await take(plan, { most, now }), plan)
     recordWalk(plan, jobs, { space, marks, now, most })
-    return { jobs, isFull: jobs.length >= most }
+    return recorded(plan, jobs, most)
+  }
+
+  function planOf(most: number): ClaimPlan {
+    const plan = planClaim(space, { slots: open(slots), marks, turn, most })
+    return ratio === null ? plan : withShares(plan, { levels: known, ratio })
+  }
+
+  /** What the claim says of the levels, and whose turn it is next. */
+  function recorded(plan: ClaimPlan, jobs: readonly ClaimedRow[], most: number): Claim {
+    known.count(jobs)
+    const isFull = jobs.length >= most
+    // Where levels took turns not everything was asked for: what is left of the turn goes on with the next claim.
+    const hasTurn = !isFull && plan.shared !== null
+    if (hasTurn) forgetEmpty(plan, jobs, known)
+    else turn += 1
+    hadMore = isFull || hasTurn
+    return { jobs, hasMore: hadMore }
+  }
+
+  /** Only while there is more work than slots: else every level gets all it wants. */
+  async function lookAtLevels(): Promise<void> {
+    if (ratio === null || !hadMore || clock.now() < nextLookAtLevels) return
+    nextLookAtLevels = clock.now() + LOOK_AT_LEVELS_EVERY
+    known.learn(await options.claimLane.run(waitingLevels, { probes: probes(slots) }))
   }
 
   async function take(
-    plan: ReturnType<typeof planClaim>,
+    plan: ClaimPlan,
     { most, now }: { readonly most: number; readonly now: number },
   ): Promise<readonly ClaimedRow[]> {
-    const statement = plan.hasCaps ? claimJobsWithinCaps : claimJobs
+    const statement = plan.mustCount ? claimJobsWithinCaps : claimJobs
     strays.begin(now)
     try {
       const jobs = await options.claimLane.run(statement, {
@@ -99,8 +141,16 @@ export function claimer(options: ClaimerOptions): Claimer {
     }
   }
 
+  /** Paused queues are full, whatever else there is room for. */
+  function open(room: Room): Room {
+    return {
+      freeOfKind: room.freeOfKind,
+      freeOfQueue: (queue) => (options.queues.isPaused(queue) ? 0 : room.freeOfQueue(queue)),
+    }
+  }
+
   function probes(room: Room): string {
-    const all = planClaim(space, { slots: room, marks, turn: 0, most: LARGEST_CLAIM })
+    const all = planClaim(space, { slots: open(room), marks, turn: 0, most: LARGEST_CLAIM })
     return JSON.stringify(all.rows)
   }
 

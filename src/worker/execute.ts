@@ -5,6 +5,7 @@ import type { Ask } from '../jobs/ask.ts'
 import { definitionOf } from '../jobs/definition.ts'
 import { readInput } from '../jobs/input.ts'
 import { decodePolicy } from '../jobs/policy.ts'
+import type { Policy } from '../jobs/policy.ts'
 import type { ClaimedRow } from './claim-statements.ts'
 import {
   afterPause,
@@ -50,14 +51,16 @@ export type RunEnd =
 export interface ExecuteContext {
   readonly clock: Clock
   readonly services: RunServices
+  /** Dead at this failure, where the job's own limit is higher. */
+  readonly failures: number | null
 }
 
 export function startRun(
   row: ClaimedRow,
   handled: HandledKind,
-  { clock, services }: ExecuteContext,
+  { clock, services, failures }: ExecuteContext,
 ): ActiveRun {
-  const policy = decodePolicy(row.options)
+  const policy = stricter(decodePolicy(row.options), failures)
   const job: RunOfJob = {
     id: row.job_id,
     run: row.run,
@@ -141,6 +144,11 @@ export function startRun(
     release: () => decision.make(fate(afterRelease(job))),
     unstorable: (error) => afterThrow({ ...job, remarks: {} }, error),
   }
+}
+
+/** The policy of a job in a worker with a limit of its own. */
+function stricter(policy: Policy, failures: number | null): Policy {
+  return failures === null || failures >= policy.failures ? policy : { ...policy, failures }
 }
 
 const SETTLED: RunEnd = { type: 'settled' }

@@ -5,10 +5,11 @@ import { halving } from '../database/halving.ts'
 import { decodePolicy } from '../jobs/policy.ts'
 import { expiredJobs, expireJobs, pruneJobs } from '../jobs/retention-statements.ts'
 import { kept } from './fate.ts'
+import { journalTrim } from './journal-trim.ts'
 
 /**
  * What must be done now and then by somebody, and by any worker: ending jobs that expired before
- * they ran, and removing records whose time is over. In batches, so that no pass holds anything long.
+ * they ran, removing records whose time is over, and shortening long journals. In batches, so that no pass holds anything long.
  */
 export interface Housekeeper {
   run(): Promise<void>
@@ -29,6 +30,7 @@ const BATCH = 1_000
 export function housekeeper(options: HousekeeperOptions): Housekeeper {
   const { clock, lane, everyMs } = options
   const alarm = bell(clock)
+  const trim = journalTrim(lane)
   let stopped = false
 
   async function run(): Promise<void> {
@@ -41,6 +43,7 @@ export function housekeeper(options: HousekeeperOptions): Housekeeper {
   async function sweep(): Promise<void> {
     await untilShort(expire)
     await untilShort(prune)
+    await untilShort(() => trim.batch(BATCH))
   }
 
   async function untilShort(batch: () => Promise<number>): Promise<void> {

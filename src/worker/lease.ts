@@ -15,6 +15,8 @@ import type { LiveRun, Roster } from './roster.ts'
 export interface LeaseKeeper {
   /** Renews until `stop`. */
   run(): Promise<void>
+  /** Looks, without renewing, which leases are still there, and tells the runs of the others. */
+  check(): Promise<void>
   /** A run was added whose lease may need renewal, or end, sooner than planned. */
   noticed(run: LiveRun): void
   stop(): void
@@ -88,6 +90,11 @@ export function leaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
     }
   }
 
+  async function check(): Promise<void> {
+    const living = [...roster.all()].filter((each) => !each.isTold && !each.isEnded)
+    if (living.length > 0) lose(living, await lane.run(heldLeases, parametersOf(living)))
+  }
+
   /** Takes over what the renewal answered; gives the runs that it did not name. */
   function extended(due: readonly LiveRun[], rows: readonly HeldRow[]): readonly LiveRun[] {
     const renewed = new Set<LiveRun>()
@@ -137,6 +144,7 @@ export function leaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
 
   return {
     run,
+    check,
     noticed(each) {
       if (endOf(each) < watched) watch()
       if (each.renewAt < planned) alarm.ring()

@@ -1,6 +1,8 @@
 import type { ClaimedRow, HiddenRow, ProbeRow } from './claim-statements.ts'
 import { markText } from './marks.ts'
 import type { Marks } from './marks.ts'
+import { inPlaces } from './shares.ts'
+import type { SharedQueue } from './shares.ts'
 import type { Slots } from './slots.ts'
 
 /**
@@ -26,8 +28,10 @@ export type Room = Pick<Slots, 'freeOfKind' | 'freeOfQueue'>
 
 export interface ClaimPlan {
   readonly rows: readonly ProbeRow[]
-  /** Whether a cap may bind, so that the statement has to count. */
-  readonly hasCaps: boolean
+  /** Whether a cap may bind, or levels take turns, so that the statement has to count. */
+  readonly mustCount: boolean
+  /** The queue whose levels take turns in this claim, with the places of each. */
+  readonly shared: SharedQueue | null
 }
 
 export const LEVELS: readonly number[] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
@@ -87,23 +91,25 @@ export function planClaim(
       }),
     )
   })
-  return { rows, hasCaps: space.queueCaps.size > 0 || space.lanes.some((lane) => lane.capped) }
+  const mustCount = space.queueCaps.size > 0 || space.lanes.some((lane) => lane.capped)
+  return { rows, mustCount, shared: null }
 }
 
 /**
- * The rows of a claim in the order they were chosen (C1): the statement takes them out by their
+ * The rows of a claim in the order they were chosen (C1, C3): the statement takes them out by their
  * places in the table, and answers in the order of these.
  */
 export function inOrder(claimed: readonly ClaimedRow[], plan: ClaimPlan): readonly ClaimedRow[] {
   const turns = new Map(plan.rows.map((row) => [row.queue, row.turn]))
   const turnOf = (row: ClaimedRow): number => turns.get(row.queue) ?? 0
-  return claimed.toSorted(
+  const sorted = claimed.toSorted(
     (a, b) =>
       turnOf(a) - turnOf(b) ||
       a.priority - b.priority ||
       a.due_at - b.due_at ||
       (a.job_id < b.job_id ? -1 : 1),
   )
+  return plan.shared === null ? sorted : inPlaces(sorted, plan.shared)
 }
 
 /** Moves the marks to where a claim got, made at `now` with `most` rows asked for; its rows in order. */
@@ -131,7 +137,7 @@ export function recordWalk(
       {
         last: last === undefined ? undefined : { due: last.due_at, id: last.job_id },
         // Once the limit is reached nothing is known of the probes behind.
-        exhausted: plan.hasCaps
+        exhausted: plan.mustCount
           ? claimed.length < state.most && rows.length < row.most && !isCut(row)
           : pulled < state.most,
         now: state.now,
@@ -154,7 +160,7 @@ export function lowerMarks(hidden: readonly HiddenRow[], space: ProbeSpace, mark
 }
 
 /**
- * In a capped claim a probe may have found more than its lane or its queue was allowed. The lanes
+ * In a counted claim a probe may have found more than its lane or its queue was allowed. The lanes
  * take turns within a level there, so that a limit that was reached says nothing of any probe.
  */
 function cutByCaps(claimed: readonly ClaimedRow[]): (row: ProbeRow) => boolean {

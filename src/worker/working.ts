@@ -1,7 +1,5 @@
 import { hostname } from 'node:os'
-import type { Clock } from '../core/clock.ts'
 import { notice, runChannel } from '../core/telemetry.ts'
-import { wait } from '../core/wait.ts'
 import type { Queryable } from '../database/database.ts'
 import type { Executor, Runner } from '../database/executor.ts'
 import type { Wakeups } from '../database/wakeups.ts'
@@ -9,16 +7,20 @@ import { ShutdownError } from '../errors.ts'
 import type { Ask } from '../jobs/ask.ts'
 import type { JobKind } from '../jobs/kind.ts'
 import type { Producer } from '../jobs/producer.ts'
+import type { QueueDecisions } from '../queues/decisions.ts'
 import type { ClaimedRow } from './claim-statements.ts'
 import { claimer } from './claim.ts'
 import { claimLoop } from './claim-loop.ts'
 import { ending } from './ending.ts'
 import { startRun } from './execute.ts'
 import type { ActiveRun, RunEnd } from './execute.ts'
+import { grace } from './grace.ts'
 import { housekeeper } from './housekeeping.ts'
 import { leaseKeeper } from './lease.ts'
 import { marks } from './marks.ts'
+import { news } from './news.ts'
 import type { WorkerSetup } from './options.ts'
+import { presence } from './presence.ts'
 import { lanesOf } from './probes.ts'
 import { recoverer } from './recover.ts'
 import { roster } from './roster.ts'
@@ -43,6 +45,7 @@ export interface Working {
 export interface WorkerContext {
   readonly executor: Executor
   readonly wakeups: Wakeups
+  readonly decisions: QueueDecisions
   /** Until which instant a job is announced: beyond it polling is in time. */
   readonly hintUntil: () => string
   /** Grows when the client's clock was found out of step. */
@@ -62,7 +65,7 @@ const HOUSEKEEP_EVERY = 60_000
 const SEEK_STRAYS = 60_000
 
 export function startWorking(id: string, setup: WorkerSetup, context: WorkerContext): Working {
-  const { executor, wakeups, hintUntil } = context
+  const { executor, wakeups, decisions, hintUntil } = context
   const { clock } = executor
   const hurry = new AbortController()
   const active = new Set<ActiveRun>()
@@ -126,6 +129,8 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     hintUntil,
     onFailure: warn('lapsed leases could not be recovered'),
   })
+  const { check: checkLeases } = keeper
+  const heard = news({ worker: id, executor, wakeups, roster: live, checkLeases, warn })
   const keeping = housekeeper({
     clock,
     lane: maintenance,
@@ -145,6 +150,8 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
       slots: taken,
       marks: found,
       strays: lost,
+      ratio: setup.ratio,
+      queues: decisions,
       claimLane: executor.lane('claim'),
       lookLane: maintenance,
     }),
@@ -155,9 +162,30 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     onFailure: warn('jobs could not be claimed'),
   })
 
+  const telling = presence({
+    worker: id,
+    clock,
+    lane: maintenance,
+    setup,
+    slots: taken,
+    onFailure: warn('the worker could not tell of itself'),
+  })
+
+  const unwatch = decisions.watch({
+    runner: maintenance,
+    wakeups,
+    onChange: loop.caughtUp,
+    onFailure: warn('paused queues could not be read'),
+  })
   const unsubscribe = wakeups.subscribe(loop.hear)
   const claiming = loop.run()
-  const others = Promise.all([keeper.run(), recovering.run(), keeping.run()])
+  const others = Promise.all([
+    keeper.run(),
+    recovering.run(),
+    keeping.run(),
+    telling.run(),
+    heard.run(),
+  ])
 
   function start(row: ClaimedRow): void {
     const handled = setup.kinds.get(row.kind)
@@ -166,10 +194,11 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
       return
     }
     taken.take(row.kind, row.queue)
-    const run = startRun(row, handled, { clock, services })
+    const run = startRun(row, handled, { clock, services, failures: setup.failures })
     active.add(run)
     live.add(run)
     keeper.noticed(run)
+    heard.began(run)
     track(finish(run))
   }
 
@@ -181,7 +210,8 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     loop.slotGiven()
     const applied = end.type === 'fate' ? await endings.write(run, end) : end.type === 'settled'
     live.remove(run)
-    if (!applied) lostNotice(run)
+    if (applied) heard.settled(run)
+    else lostNotice(run)
     if (wasBehind && settling.size < MOST_UNSETTLED) loop.caughtUp()
   }
 
@@ -243,10 +273,13 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
       hurry.abort()
       await ended
       keeper.stop()
+      const told = heard.stop()
       recovering.stop()
       keeping.stop()
+      telling.stop()
       progress.stop()
-      await others
+      await unwatch()
+      await Promise.all([others, told])
       await pool.close()
     },
     hasten: () => hurry.abort(),
@@ -256,14 +289,4 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
 /** Who a worker is: readable for people, and never the same twice (C6). */
 export function workerId(random: string): string {
   return `${hostname()}:${process.pid}:${random}`
-}
-
-function grace(
-  clock: Clock,
-  graceMs: number,
-  hurry: AbortSignal,
-): { readonly over: Promise<void>; readonly cancel: () => void } {
-  const cancelled = new AbortController()
-  const over = wait(clock, graceMs, AbortSignal.any([hurry, cancelled.signal]))
-  return { over, cancel: () => cancelled.abort() }
 }

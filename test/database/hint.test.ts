@@ -13,7 +13,18 @@ test.each([
 })
 
 test.each([
+  ['cancel host:12:abc', { type: 'cancel', worker: 'host:12:abc' }],
+  ['wait 01ARZ3NDEKTSV4RRFFQ69G5FAV', { type: 'wait', id: '01ARZ3NDEKTSV4RRFFQ69G5FAV' }],
+  ['ended 01ARZ3NDEKTSV4RRFFQ69G5FAV', { type: 'ended', id: '01ARZ3NDEKTSV4RRFFQ69G5FAV' }],
+])('X1, H1: %j is a word about a run or a job', (payload, hint) => {
+  expect(parseHint(payload)).toEqual(hint)
+})
+
+test.each([
   '',
+  'cancel',
+  'cancel ',
+  'waits x',
   'due',
   'due 1',
   'due 1 ',

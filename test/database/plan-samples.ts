@@ -2,10 +2,21 @@ import type { Query } from '../../src/database/database.ts'
 import type { Namespace } from '../../src/database/namespace.ts'
 import { bind } from '../../src/database/statement.ts'
 import type { Parameters, Statement } from '../../src/database/statement.ts'
-import { countJobs, redriveJobs } from '../../src/jobs/admin-statements.ts'
+import { matchingJobs, placesOfJobs } from '../../src/jobs/bulk-statements.ts'
+import { cancelJobs, forceCancelJobs } from '../../src/jobs/cancel-statements.ts'
+import { cleanUpFinished, countFinished } from '../../src/jobs/cleanup-statements.ts'
+import { redriveJobs } from '../../src/jobs/redrive-statements.ts'
+import { rescheduleJobs } from '../../src/jobs/reschedule-statements.ts'
+import { endedJobs } from '../../src/jobs/wait-statements.ts'
+import { cancelledRuns } from '../../src/worker/cancel-statements.ts'
 import { enqueuedJobs, enqueueJobs } from '../../src/jobs/enqueue-statements.ts'
 import { getJob, listJobsNewest, listJobsOldest } from '../../src/jobs/inspect-statements.ts'
-import { expiredJobs, expireJobs, pruneJobs } from '../../src/jobs/retention-statements.ts'
+import {
+  expiredJobs,
+  expireJobs,
+  pruneJobs,
+  trimJournal,
+} from '../../src/jobs/retention-statements.ts'
 import { jobJournalNewest, jobJournalOldest } from '../../src/journal/statements.ts'
 import {
   claimJobs,
@@ -106,11 +117,22 @@ const list = {
   most: 101,
   now,
 }
-const CLAIM = ['ready_claim', 'jobs_pkey']
+const CLAIM = ['ready_claim', 'jobs_pkey', 'carries_pkey']
 const PLACES = ['ready_pkey', 'leases_pkey', 'finished_pkey', 'jobs_pkey']
+const CANCEL = ['ready_pkey', 'leases_pkey', 'jobs_pkey']
 const JOURNAL = ['journal_job', 'finished_pkey']
 const entries = { job_id: seededId('F', 1), after: '-1', before: null, most: 101 }
 const mayRead = ['journal_pkey']
+const cancelled = { states: '{pending,running}', by: null, why: null, hint_until: now, now }
+const moved = { due_at: now, delay_ms: null, priority: 1, by: null, hint_until: now, now }
+const cleanup = {
+  state: 'completed',
+  before: now,
+  kind: null,
+  after_us: '-2208988800000000',
+  after_id: '',
+  bound: 1_000,
+}
 
 export const SAMPLES: readonly PlanSample[] = [
   hot(claimJobs, claim, CLAIM),
@@ -124,15 +146,32 @@ export const SAMPLES: readonly PlanSample[] = [
   hot(lapsedLeases, { mark: '-infinity', until: now, most: 500 }, ['leases_end', 'jobs_pkey']),
   hot(enqueueJobs, { asks, hint_until: now, now }, []),
   hot(enqueuedJobs, { ids: ids('R'), asked_at: now }, ['jobs_pkey']),
-  hot(pruneJobs, { most: 1_000, now }, ['finished_prune', 'journal_job', 'jobs_pkey']),
+  hot(pruneJobs, { most: 1_000, now }, [
+    'finished_prune',
+    'journal_job',
+    'jobs_pkey',
+    'carries_pkey',
+  ]),
   hot(expiredJobs, { most: 1_000, now }, ['ready_expiry', 'jobs_pkey']),
   hot(expireJobs, { jobs: expired, now }, ['ready_pkey']),
   rare(settledRuns, { runs, worker }, ['finished_pkey', 'journal_job']),
-  rare(countJobs, { ids: ids('F') }, ['jobs_pkey']),
-  rare(redriveJobs, { ids: ids('F'), by: null, hint_until: now, now }, [
+  rare(placesOfJobs, { ids: ids('F') }, ['ready_pkey', 'leases_pkey', 'finished_pkey']),
+  rare(redriveJobs, { ids: ids('F'), states: '{dead,cancelled}', by: null, hint_until: now, now }, [
     'finished_pkey',
     'jobs_pkey',
   ]),
+  hot(cancelledRuns, { worker }, ['leases_cancel']),
+  rare(matchingJobs, list, PLACES),
+  rare(cancelJobs, { ...cancelled, ids: ids('R') }, CANCEL),
+  rare(forceCancelJobs, { ...cancelled, ids: ids('L') }, CANCEL),
+  rare(rescheduleJobs, { ...moved, ids: ids('R'), states: '{pending}' }, [
+    'ready_pkey',
+    'jobs_pkey',
+  ]),
+  rare(cleanUpFinished, cleanup, ['finished_list', 'journal_job', 'jobs_pkey', 'carries_pkey']),
+  rare(countFinished, cleanup, ['finished_list']),
+  rare(endedJobs, { ids: ids('L') }, ['ready_pkey', 'leases_pkey']),
+  rare(trimJournal, { after: '0', keep: 1_000, most: 1_000 }, ['journal_pkey', 'journal_job']),
   rare(getJob, { id: seededId('F', 1), now }, PLACES),
   rare(listJobsOldest, list, PLACES),
   rare(listJobsNewest, list, PLACES),

@@ -2,10 +2,21 @@ import { sampleClock } from '../../src/database/clock-sample.ts'
 import * as migrations from '../../src/database/migration-statements.ts'
 import * as savepoints from '../../src/database/savepoint.ts'
 import type { Statement } from '../../src/database/statement.ts'
-import { countJobs, redriveJobs } from '../../src/jobs/admin-statements.ts'
+import { matchingJobs, placesOfJobs } from '../../src/jobs/bulk-statements.ts'
+import { cancelJobs, forceCancelJobs } from '../../src/jobs/cancel-statements.ts'
+import { cleanUpFinished, countFinished } from '../../src/jobs/cleanup-statements.ts'
+import { redriveJobs } from '../../src/jobs/redrive-statements.ts'
+import { rescheduleJobs } from '../../src/jobs/reschedule-statements.ts'
+import * as waiting from '../../src/jobs/wait-statements.ts'
+import { cancelledRuns } from '../../src/worker/cancel-statements.ts'
 import { enqueuedJobs, enqueueJobs } from '../../src/jobs/enqueue-statements.ts'
 import { getJob, listJobsNewest, listJobsOldest } from '../../src/jobs/inspect-statements.ts'
-import { expiredJobs, expireJobs, pruneJobs } from '../../src/jobs/retention-statements.ts'
+import {
+  expiredJobs,
+  expireJobs,
+  pruneJobs,
+  trimJournal,
+} from '../../src/jobs/retention-statements.ts'
 import { jobJournalNewest, jobJournalOldest } from '../../src/journal/statements.ts'
 import * as dedup from '../../src/jobs/dedup-statements.ts'
 import * as keys from '../../src/jobs/key-statements.ts'
@@ -41,6 +52,8 @@ const SETTLED = {
   kind: 'text',
   dedup_key: 'text',
 } as const
+const CANCELLED = { job_id: 'text', kind: 'text', dedup_key: 'text' } as const
+const CLEANED = { matched: 'int4', looked_at: 'int4', last_us: 'text', last_id: 'text' } as const
 const MOVED = { job_id: 'text', run: 'int4' } as const
 const HELD = { ...MOVED, lease_ends_at: 'float8' } as const
 const LAPSED = {
@@ -174,8 +187,19 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(getJob, JOB),
     columnsOf(listJobsOldest, LISTED),
     columnsOf(listJobsNewest, LISTED),
-    columnsOf(countJobs, { found: 'int4' }),
+    columnsOf(placesOfJobs, { id: 'text', state: 'text' }),
+    columnsOf(matchingJobs, { id: 'text', looked_at: 'int4', looked_until: 'text' }),
+    columnsOf(cancelJobs, CANCELLED),
+    columnsOf(forceCancelJobs, CANCELLED),
     columnsOf(redriveJobs, { job_id: 'text' }),
+    columnsOf(rescheduleJobs, { job_id: 'text' }),
+    columnsOf(cleanUpFinished, CLEANED),
+    columnsOf(countFinished, CLEANED),
+    columnsOf(waiting.endedJobs, { id: 'text' }),
+    columnsOf(waiting.announceWaits, { sent: 'int4' }),
+    columnsOf(waiting.announceEnds, { sent: 'int4' }),
+    columnsOf(cancelledRuns, { ...MOVED, by: 'text' }),
+    columnsOf(trimJournal, { trimmed: 'int4', top: 'text' }),
     columnsOf(pruneJobs, { pruned: 'int4' }),
     columnsOf(expiredJobs, { job_id: 'text', options: 'text' }),
     columnsOf(expireJobs, { job_id: 'text' }),

@@ -50,6 +50,11 @@ describe.each(statements.map((each) => [each.name, each] as const))('%s', (name,
       'finished',
       'journal',
       'timeline',
+      'carries',
+      'queues',
+      'workers',
+      'rollups',
+      'throttles',
       'migrations',
     ])
     expect(tables.map(([, table = '']) => table).filter((table) => !known.has(table))).toEqual([])

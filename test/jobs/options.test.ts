@@ -3,12 +3,17 @@ import { z } from 'zod'
 import { DEFAULT_CURVE } from '../../src/core/backoff.ts'
 import { InvalidNameError, InvalidOptionError } from '../../src/errors.ts'
 import { defineJob } from '../../src/jobs/kind.ts'
-import type { EnqueueOptions } from '../../src/jobs/options.ts'
-import { stampOptions } from '../../src/jobs/options.ts'
+import type { JobKind } from '../../src/jobs/kind.ts'
+import type { EnqueueOptions, Stamp } from '../../src/jobs/options.ts'
+import { stampOptions as stamped } from '../../src/jobs/options.ts'
 import { DEFAULT_POLICY } from '../../src/jobs/policy.ts'
 
 const DAY = 86_400_000
 const plain = defineJob('plain')
+
+function stampOptions(kind: JobKind, input: unknown, call: EnqueueOptions): Stamp {
+  return stamped(kind, input, { call })
+}
 
 test('§12: the defaults', () => {
   expect(stampOptions(plain, undefined, {})).toEqual({

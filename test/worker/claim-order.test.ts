@@ -20,7 +20,8 @@ test('C1: within a queue the better priority runs first, then the earlier due ti
   }
   clock.advance(5_000)
   const started: string[] = []
-  const worker = mill.worker({ concurrency: 1 }).handle(visit, (place) => {
+  const options = { concurrency: 1, fairness: 'strict' } as const
+  const worker = mill.worker(options).handle(visit, (place) => {
     started.push(place)
   })
   await worker.start()

@@ -1,20 +1,11 @@
 import { statement } from '../database/statement.ts'
 import type { Statement } from '../database/statement.ts'
 
-// How many of these ids have a record at all.
-export const countJobs: Statement<{ ids: string }, { found: number }> = statement(
-  'count_jobs',
-  `
-select count(*)::int4 as found
-from millrace.jobs
-where id = any ($ids::text::text[])`,
-)
-
 // X2: dead or cancelled back to pending, the old ending kept in the journal (two rows a job: the
 // ending and the decision). `= any` on the primary key locks in id order (M6); a job that retention
 // takes first is simply not there any more.
 export const redriveJobs: Statement<
-  { ids: string; by: string | null; hint_until: string },
+  { ids: string; states: string; by: string | null; hint_until: string },
   { job_id: string }
 > = statement(
   'redrive_jobs',
@@ -22,7 +13,7 @@ export const redriveJobs: Statement<
 with gone as (
   delete from millrace.finished
   where job_id = any ($ids::text::text[])
-    and (state in ('dead', 'cancelled')) is true
+    and (state = any ($states::text::text[]) and state in ('dead', 'cancelled')) is true
   returning *
 ),
 again as (
