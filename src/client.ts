@@ -15,6 +15,7 @@ import type { Namespace } from './database/namespace.ts'
 import { withSavepoint } from './database/savepoint.ts'
 import type { Tx } from './database/transaction-types.ts'
 import { silentWakeups } from './database/silent-wakeups.ts'
+import { inTurn } from './database/turns-inside.ts'
 import { wakeups } from './database/wakeups.ts'
 import type { Wakeups } from './database/wakeups.ts'
 import { ClosedError, NotMigratedError } from './errors.ts'
@@ -149,22 +150,24 @@ class Client implements Mill {
 
   in<T>(transaction: T & Tx<T>): Producer {
     const borrowed = borrowedTransaction(transaction)
+    const inside = <R>(work: (runner: Runner) => Promise<R>): Promise<R> =>
+      inTurn(Object(transaction), async () => work(await this.#borrow(borrowed)))
     return this.#producer(
-      async (ask) => {
-        const runner = await this.#borrow(borrowed)
-        const [result] = await insert(runner, [ask], { hint_until: this.#hintUntil() })
-        return result ?? { id: ask.id, outcome: 'kept', asked: ask.id }
-      },
-      async (asks) => {
-        const runner = await this.#borrow(borrowed)
-        return withSavepoint(runner, async () => {
-          const results: EnqueueResult[] = []
-          for await (const chunk of chunksOf(asks)) {
-            results.push(...(await insert(runner, chunk, { hint_until: this.#hintUntil() })))
-          }
-          return results
-        })
-      },
+      (ask) =>
+        inside(async (runner) => {
+          const [result] = await insert(runner, [ask], { hint_until: this.#hintUntil() })
+          return result ?? { id: ask.id, outcome: 'kept', asked: ask.id }
+        }),
+      (asks) =>
+        inside((runner) =>
+          withSavepoint(runner, async () => {
+            const results: EnqueueResult[] = []
+            for await (const chunk of chunksOf(asks)) {
+              results.push(...(await insert(runner, chunk, { hint_until: this.#hintUntil() })))
+            }
+            return results
+          }),
+        ),
     )
   }
 
@@ -226,7 +229,7 @@ class Client implements Mill {
   }
 
   #producer(
-    one: (ask: Ask) => Promise<EnqueueResult>,
+    one: (ask: Ask, hasGivenId: boolean) => Promise<EnqueueResult>,
     many: (asks: AsyncIterable<Ask>) => Promise<readonly EnqueueResult[]>,
   ): Producer {
     const { statements, settings } = this.#parts

@@ -1,6 +1,7 @@
 import { instantText } from '../core/instant-text.ts'
 import { batcher, MOST_BYTES, MOST_ROWS } from '../database/batcher.ts'
-import type { Executor, Runner } from '../database/executor.ts'
+import type { Batcher } from '../database/batcher.ts'
+import type { Executor, Lane, Runner } from '../database/executor.ts'
 import { repeat } from '../database/repeat.ts'
 import { DatabaseError } from '../errors.ts'
 import type { Ask } from './ask.ts'
@@ -15,8 +16,12 @@ import type { AskRow, EnqueueParams } from './enqueue-statements.ts'
  * is repeated: his commit decides.
  */
 export interface Enqueuer {
-  /** One ask, in whatever batch leaves next. */
-  enqueue(ask: Ask): Promise<EnqueueResult>
+  /**
+   * One ask, in whatever batch leaves next. An id that the caller gave may also be in a transaction
+   * that is still open, and then the statement waits for its end: asks with such ids go apart, so
+   * that nobody else waits with them.
+   */
+  enqueue(ask: Ask, hasGivenId: boolean): Promise<EnqueueResult>
   /** Any number of asks, all or nothing. */
   enqueueMany(asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]>
   /** Resolves when everything asked so far is answered. */
@@ -34,9 +39,9 @@ export const OUTLAST = 10_000
 export function enqueuer(options: EnqueuerOptions): Enqueuer {
   const { executor, hintUntil } = options
   const { clock } = executor
-  const lane = executor.lane('enqueue')
+  const many = executor.lane('enqueue many')
 
-  async function flush(asks: readonly Ask[]): Promise<readonly EnqueueResult[]> {
+  async function flush(asks: readonly Ask[], lane: Lane): Promise<readonly EnqueueResult[]> {
     const asked_at = instantText(clock.now())
     const inserted = new Set<string>()
     let left = asks
@@ -67,20 +72,34 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
     return () => end
   }
 
-  const batches = batcher<Ask, EnqueueResult>({ flush, bytes: bytesOf })
+  function batchesOn(lane: Lane): Batcher<Ask, EnqueueResult> {
+    return batcher({ flush: (asks) => flush(asks, lane), bytes: bytesOf })
+  }
+
+  const batches = batchesOn(executor.lane('enqueue'))
+  const apart = batchesOn(executor.lane('enqueue by id'))
 
   async function enqueueMany(asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]> {
-    const chunks = chunksOf(asks)
+    const read = chunksOf(asks)
+    // Where there is only one connection a transaction would keep out what the inputs come from.
+    const chunks = executor.engine.isSingleConnection ? readAhead(read) : read
+    try {
+      return await writeAll(chunks)
+    } finally {
+      await chunks.return()
+    }
+  }
+
+  async function writeAll(chunks: Chunks): Promise<readonly EnqueueResult[]> {
     const first = await chunks.next()
     if (first.done === true) return []
     const second = await chunks.next()
-    if (second.done === true) return flush(first.value)
+    if (second.done === true) return flush(first.value, many)
     const asked_at = instantText(clock.now())
     const results: EnqueueResult[] = []
     const add = async (runner: Runner, chunk: readonly Ask[]): Promise<void> => {
       results.push(...(await insert(runner, chunk, { hint_until: hintUntil(), now: asked_at })))
     }
-    const many = executor.lane('enqueue many')
     try {
       await many.transaction(async (runner) => {
         await add(runner, first.value)
@@ -88,17 +107,13 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
         for await (const chunk of chunks) await add(runner, chunk)
       })
     } catch (error) {
-      if (!isUncertain(error) || !(await tookEffect(many, results, asked_at))) throw error
+      if (!isUncertain(error) || !(await tookEffect(results, asked_at))) throw error
     }
     return results
   }
 
   /** The answer to a commit was lost: one job of it tells for all (M8). */
-  async function tookEffect(
-    many: Runner,
-    results: readonly EnqueueResult[],
-    asked_at: string,
-  ): Promise<boolean> {
+  async function tookEffect(results: readonly EnqueueResult[], asked_at: string): Promise<boolean> {
     const inserted = results.find(({ outcome }) => outcome === 'inserted')
     if (inserted === undefined) return false
     return repeat({ clock, until: untilOutlasted() }, async () => {
@@ -107,7 +122,21 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
     })
   }
 
-  return { enqueue: batches.add, enqueueMany, idle: batches.idle }
+  return {
+    enqueue: (ask, hasGivenId) => (hasGivenId ? apart : batches).add(ask),
+    enqueueMany,
+    async idle() {
+      await Promise.all([batches.idle(), apart.idle()])
+    },
+  }
+}
+
+type Chunks = AsyncGenerator<readonly Ask[], void>
+
+async function* readAhead(chunks: Chunks): Chunks {
+  const all: (readonly Ask[])[] = []
+  for await (const chunk of chunks) all.push(chunk)
+  yield* all
 }
 
 /** One statement for all of them; each answered in its place. */
@@ -121,7 +150,7 @@ export async function insert(
 }
 
 /** Asks in pieces that fit a statement each, read as they are needed. */
-export async function* chunksOf(asks: AsyncIterable<Ask>): AsyncGenerator<readonly Ask[], void> {
+export async function* chunksOf(asks: AsyncIterable<Ask>): Chunks {
   let chunk: Ask[] = []
   let bytes = 0
   for await (const ask of asks) {

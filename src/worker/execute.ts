@@ -70,6 +70,9 @@ export function startRun(row: ClaimedRow, handled: HandledKind, clock: Clock): A
     } catch (error) {
       return afterUndecodable(job, error)
     }
+    // A schema may take its time: by now the job may be another worker's, and must not begin here.
+    const reason = stop.reason()
+    if (reason !== undefined) return reason instanceof LeaseLostError ? null : afterRelease(job)
     try {
       const value: unknown = await handled.handler(input, run)
       if (value instanceof Error) throw value

@@ -23,6 +23,7 @@ import { settler } from './settle.ts'
 import type { FateRow } from './settle-statements.ts'
 import { slots } from './slots.ts'
 import { strays } from './strays.ts'
+import { warnings } from './warnings.ts'
 
 /**
  * A worker at work: its parts put together, from start to stop. Each part has a connection of its
@@ -56,6 +57,9 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   const hurry = new AbortController()
   const active = new Set<ActiveRun>()
   const finishing = new Set<Promise<void>>()
+  const warn = warnings({ worker: id, origin: executor.origin, clock })
+  const notSettled = warn.of('a run could not be settled; its job comes back when the lease ends')
+  const notHandedBack = warn.of('a claimed job could not be handed back')
   let wasBehind = false
 
   const live = roster()
@@ -77,7 +81,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     lane: executor.lane('settle'),
     hintUntil,
     signal: hurry.signal,
-    onFailure: warn('ended runs could not be written yet'),
+    onFailure: warn.of('ended runs could not be written yet'),
   })
   const keeper = leaseKeeper({
     worker: id,
@@ -85,7 +89,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     lane: executor.lane('renew'),
     roster: live,
     doubts: context.doubts,
-    onFailure: warn('leases could not be renewed'),
+    onFailure: warn.of('leases could not be renewed'),
   })
   const recovering = recoverer({
     worker: id,
@@ -96,13 +100,13 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     everyMs: RECOVER_EVERY,
     doubts: context.doubts,
     hintUntil,
-    onFailure: warn('lapsed leases could not be recovered'),
+    onFailure: warn.of('lapsed leases could not be recovered'),
   })
   const keeping = housekeeper({
     clock,
     lane: maintenance,
     everyMs: HOUSEKEEP_EVERY,
-    onFailure: warn('maintenance failed'),
+    onFailure: warn.of('maintenance failed'),
   })
   const loop = claimLoop({
     clock,
@@ -124,7 +128,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     isBehind,
     start,
     handBack,
-    onFailure: warn('jobs could not be claimed'),
+    onFailure: warn.of('jobs could not be claimed'),
   })
 
   const unsubscribe = wakeups.subscribe(loop.hear)
@@ -172,7 +176,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
         return settling.settle({ fate: run.unstorable(error), leaseEndsAt })
       })
     } catch (error) {
-      warn('a run could not be settled; its job comes back when the lease ends')(error)
+      notSettled(error)
       return true
     }
   }
@@ -181,7 +185,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     for (const row of rows) {
       const fate = afterRelease({ id: row.job_id, run: row.run })
       const settled = settling.settle({ fate, leaseEndsAt: () => row.lease_ends_at })
-      track(settled.then(() => undefined, warn('a claimed job could not be handed back')))
+      track(settled.then(() => undefined, notHandedBack))
     }
   }
 
@@ -195,18 +199,6 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   function track(work: Promise<void>): void {
     finishing.add(work)
     void work.finally(() => finishing.delete(work))
-  }
-
-  function warn(message: string): (error: unknown) => void {
-    return (error) => {
-      const code = error instanceof Error ? error.message : String(error)
-      notice({
-        origin: executor.origin,
-        level: 'warn',
-        message,
-        facts: { worker: id, error: code },
-      })
-    }
   }
 
   function lostNotice(run: ActiveRun): void {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { millrace, startMillrace } from '../support/command-line.ts'
-import { databaseUrl, freshDatabase } from '../support/database.ts'
+import { freshDatabase } from '../support/database.ts'
 import type { FreshDatabase } from '../support/database.ts'
 import { runSql } from '../support/sql.ts'
 
@@ -36,6 +36,7 @@ test(
     expect(report).toMatchObject({ deliveries: 329, addsUp: true, schema: 'millrace' })
     expect(report.summary.total).toMatchObject({ jobs: 329, runs: 352, failures: 24 })
     expect(report.summary.kinds).toHaveLength(58)
+    expect(report.summary.others).toMatchObject({ kind: '48 other kinds', jobs: 186 })
     expect(report.summary.retried.journal.map(({ outcome }) => outcome)).toEqual([
       'retried',
       'completed',
@@ -48,7 +49,7 @@ test(
         code: 0,
         err: '',
       })
-      expect(next.out).toContain('github.')
+      expect(next.out).toMatch(/github\.|retried/)
     }
     expect(await schemasOf(database.url)).toEqual(['public'])
   },
@@ -58,6 +59,7 @@ interface Report {
   readonly summary: {
     readonly total: object
     readonly kinds: readonly object[]
+    readonly others: object
     readonly retried: { readonly journal: readonly { readonly outcome: string }[] }
   }
   readonly next: readonly string[]
@@ -70,7 +72,7 @@ test(
     await runSql(database.url, 'create table public.precious as select 1 as one')
 
     const first = await millrace(['demo', '-d', database.url])
-    const second = await millrace(['demo', '-d', database.url])
+    const second = await millrace(['demo', '-d', withPassword(database.url)])
 
     for (const { code, out, err } of [first, second]) {
       expect({ code, err: err.split('\n')[0] }).toEqual({
@@ -83,6 +85,10 @@ test(
       expect(out).toContain('It adds up')
       expect(out).not.toContain('✗')
     }
+    expect(first.out).toContain(`--state dead --database ${database.url} --schema millrace_demo\n`)
+    // A password is not printed: the commands find the URL in DATABASE_URL.
+    expect(second.out).toContain('npx millrace jobs list --state dead --schema millrace_demo\n')
+    expect(second.out + second.err).not.toContain('secret')
     expect(await schemasOf(database.url)).toEqual(['millrace_demo', 'millrace_demo_app', 'public'])
     const removed = await millrace(['demo', '--remove', '-d', database.url])
     expect(removed).toEqual({
@@ -112,7 +118,11 @@ test('a schema that no demo made is refused and left as it is', async () => {
 })
 
 test.each<readonly [what: string, words: readonly string[], why: string]>([
-  ['a directory, which another process may have open', ['-d', './data'], 'the demo works on a server'],
+  [
+    'a directory, which another process may have open',
+    ['-d', './data'],
+    'the demo works on a server',
+  ],
   ['nothing to remove from', ['--remove'], 'name the server'],
   [
     'a schema whose name leaves no room',
@@ -125,32 +135,31 @@ test.each<readonly [what: string, words: readonly string[], why: string]>([
   expect(code).toBe(2)
 })
 
-test('the password of a URL is never printed, and the next commands do without', SLOW, async () => {
-  const url = new URL(databaseUrl(database.url, database.name))
+test(
+  'SIGINT stops the demo in good order: exit code 1, and a new directory is gone again',
+  SLOW,
+  async () => {
+    const own = await mkdtemp(join(folder, 'stopped-'))
+    const child = startMillrace(['demo'], { env: { TMPDIR: own } })
+    let out = ''
+    let isAsked = false
+    child.stdout.on('data', (chunk) => (out += chunk))
+    child.stderr.on('data', (chunk) => {
+      if (isAsked || !String(chunk).includes('arrived')) return
+      isAsked = true
+      child.kill('SIGINT')
+    })
+    const code = await new Promise((resolve) => child.on('close', resolve))
+    expect({ code, out }).toEqual({ code: 1, out: 'stopped before the end\n' })
+    expect(await readdir(own)).toEqual([])
+  },
+)
+
+function withPassword(text: string): string {
+  const url = new URL(text)
   url.password = 'secret'
-
-  const { code, out, err } = await millrace(['demo', '-d', url.href])
-
-  expect(code).toBe(0)
-  expect(out + err).not.toContain('secret')
-  expect(out).toContain('npx millrace jobs list --state dead --schema millrace_demo\n')
-})
-
-test('SIGINT stops the demo in good order: exit code 1, and a new directory is gone again', SLOW, async () => {
-  const own = await mkdtemp(join(folder, 'stopped-'))
-  const child = startMillrace(['demo'], { env: { TMPDIR: own } })
-  let out = ''
-  let isAsked = false
-  child.stdout.on('data', (chunk) => (out += chunk))
-  child.stderr.on('data', (chunk) => {
-    if (isAsked || !String(chunk).includes('arrived')) return
-    isAsked = true
-    child.kill('SIGINT')
-  })
-  const code = await new Promise((resolve) => child.on('close', resolve))
-  expect({ code, out }).toEqual({ code: 1, out: 'stopped before the end\n' })
-  expect(await readdir(own)).toEqual([])
-})
+  return url.href
+}
 
 async function schemasOf(url: string): Promise<readonly unknown[]> {
   const rows = await runSql(

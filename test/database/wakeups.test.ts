@@ -285,7 +285,7 @@ test('a server that cannot be reached is a problem, not an error', async () => {
   expect(each.problem).toMatchObject({ code: 'DATABASE', retryable: true })
 })
 
-test('on PGlite the one connection listens, too', async () => {
+test('on PGlite the one connection listens, too', { timeout: 120_000 }, async () => {
   await using instance = await startPglite()
   await using engine = pgliteEngine({ instance })
   await using each = wakeups(engine, CHANNEL, { clock: manualClock(0), random: () => 0 })

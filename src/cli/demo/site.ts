@@ -16,7 +16,6 @@ import type { Place } from './place.ts'
 export interface Site extends AsyncDisposable {
   readonly application: Application
   readonly place: Place
-  readonly isEmbedded: boolean
   /** For people and programs: the URL without its password, or the directory. */
   readonly database: string
   /** What a command must be given to find this place again. */
@@ -42,7 +41,6 @@ async function embeddedSite(config: Config): Promise<Site> {
   return {
     application,
     place,
-    isEmbedded: true,
     database: directory,
     options: optionsText(directory, place),
     cleanup: `rm -r ${shellWord(directory)}`,
@@ -65,7 +63,6 @@ async function serverSite(config: Config, database: string): Promise<Site> {
   return {
     application,
     place,
-    isEmbedded: false,
     database: url.href,
     options,
     cleanup: `npx millrace demo --remove${options}`,

@@ -21,7 +21,11 @@ test.each<readonly [event: string, payload: Parameters<typeof activityOf>[1], he
     { action: 'submitted', sender, pull_request: { number: 2, title: 'Mend it' } },
     'pull request review #2 "Mend it" submitted by ada',
   ],
-  ['release', { action: 'published', release: { tag_name: '1.0' } }, 'release "1.0" published by GitHub'],
+  [
+    'release',
+    { action: 'published', release: { tag_name: '1.0' } },
+    'release "1.0" published by GitHub',
+  ],
   ['fork', { sender, forkee: null }, 'fork by ada'],
   ['public', null, 'public by GitHub'],
 ])('the headline of %s', (event, payload, headline) => {
