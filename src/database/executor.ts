@@ -123,7 +123,7 @@ function openLane(purpose: string, options: ExecutorOptions): Lane {
       databaseClock?.distrust()
     }
     if (databaseClock?.needsSample() === true) {
-      await takeSample(connection, databaseClock, namespace)
+      await takeSample(traced(connection, purpose, options.origin), databaseClock, namespace)
     }
     return connection
   }
@@ -155,19 +155,25 @@ const PREPARED: ReadonlySet<string> = new Set(['enqueue', 'claim', 'settle', 're
 
 function runnerOn(queryable: Queryable, lane: string, options: ExecutorOptions): Runner {
   const { clock, namespace, origin } = options
+  const sender = traced(queryable, lane, origin)
   return {
     async run<Params extends Parameters, Result>(
       statement: Statement<Params, Result>,
       params: Params,
     ): Promise<readonly Result[]> {
       const query = bind(statement, { now: instantText(clock.now()), ...params }, namespace)
-      if (!statementChannel.start.hasSubscribers) {
-        return rowsOf<Result>(await queryable.query(query))
-      }
-      const context = { origin, statement: statement.name, lane }
-      return rowsOf<Result>(
-        await statementChannel.tracePromise(() => queryable.query(query), context),
-      )
+      return rowsOf<Result>(await sender.query(query))
+    },
+  }
+}
+
+/** The same, with each statement published by name while somebody listens. */
+function traced(queryable: Queryable, lane: string, origin: Origin): Queryable {
+  return {
+    query(query) {
+      if (!statementChannel.start.hasSubscribers) return queryable.query(query)
+      const context = { origin, statement: query.name, lane }
+      return statementChannel.tracePromise(() => queryable.query(query), context)
     },
   }
 }

@@ -1,5 +1,6 @@
 import { checkOptions } from '../core/names.ts'
 import { isId } from '../core/id.ts'
+import { storableText } from '../core/text.ts'
 import type { Runner } from '../database/executor.ts'
 import { InvalidOptionError } from '../errors.ts'
 import { countJobs, redriveJobs } from './admin-statements.ts'
@@ -13,7 +14,7 @@ export interface Changed {
 }
 
 export interface RetryOptions {
-  /** Who asks, kept in the journal. */
+  /** Who asks, kept in the journal; at most 1 000 bytes of it. */
   by?: string | undefined
   signal?: AbortSignal | undefined
 }
@@ -24,6 +25,7 @@ export interface AdminOptions {
 }
 
 const CHUNK = 500
+const BY_BYTES = 1_000
 
 /** X2: dead and cancelled jobs back to pending: due now, failures 0, the same id, the old ending kept in the journal. */
 export async function redrive(
@@ -45,7 +47,7 @@ export async function redrive(
     matched += counted?.found ?? 0
     const redriven = await runner().run(redriveJobs, {
       ids: chunk,
-      by: options.by ?? null,
+      by: options.by === undefined ? null : storableText(options.by, BY_BYTES).text,
       hint_until: hintUntil(),
     })
     applied += redriven.length

@@ -101,7 +101,7 @@ export function startRun(row: ClaimedRow, handled: HandledKind, clock: Clock): A
     fate: decision.made.finally(() => cancelTimeout?.()),
     abort: stop.abort,
     release: () => decision.make(afterRelease(job)),
-    unstorable: (error) => afterThrow({ ...job, remarks: {} }, error),
+    unstorable: (cause) => afterThrow({ ...job, remarks: {} }, unstorable(cause)),
   }
 }
 
@@ -119,6 +119,11 @@ function encodedResult(value: unknown): string {
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new TypeError(`the result cannot be stored: ${why}`, { cause })
   }
+}
+
+function unstorable(cause: unknown): Error {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new TypeError(`what this run left could not be stored: ${why}`, { cause })
 }
 
 interface StopSwitch {

@@ -48,6 +48,7 @@ export interface WorkerContext {
 // Ended runs that wait to be written: more would only be memory.
 const MOST_UNSETTLED = 5_000
 const RECOVER_EVERY = 10_000
+const RECOVER_APART = 500
 const HOUSEKEEP_EVERY = 60_000
 const SEEK_STRAYS = 60_000
 
@@ -97,7 +98,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     lane: maintenance,
     roster: live,
     strays: lost,
-    everyMs: RECOVER_EVERY,
+    everyMs: () => Math.max(RECOVER_APART, Math.min(RECOVER_EVERY, live.shortestLease)),
     doubts: context.doubts,
     hintUntil,
     onFailure: warn.of('lapsed leases could not be recovered'),
@@ -141,6 +142,8 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
       handBack([row])
       return
     }
+    // A failover that forgot a claim brings the same run number again: it is under way here already.
+    if (live.has(row.job_id, row.run)) return
     taken.take(row.kind, row.queue)
     const run = startRun(row, handled, clock)
     active.add(run)

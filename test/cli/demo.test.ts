@@ -101,6 +101,41 @@ test(
   },
 )
 
+test('a demo whose tables do not add up says what is wrong and exits 1', SLOW, async () => {
+  await using other = await freshDatabase()
+  await runSql(other.url, COUNT_WRONG)
+
+  const { code, out } = await millrace(['demo', '-d', other.url])
+
+  expect(code).toBe(1)
+  expect(out).toContain('It does not add up:')
+  expect(out).toContain('✗ the sums by repository match a recount of the payloads')
+  expect(out).toMatch(
+    /repository octo-org\/octo-repo is .*"comments":19}, expected .*"comments":1}/,
+  )
+  expect(out).toContain('… and 10 more')
+})
+
+// Whoever makes the table of the sums gets a trigger with it that counts a comment too many.
+const COUNT_WRONG = `
+create function spoil() returns trigger language plpgsql as $$
+begin
+  new.comments := new.comments + 1;
+  return new;
+end $$;
+create function plant() returns event_trigger language plpgsql as $$
+begin
+  if exists (
+    select from pg_event_trigger_ddl_commands()
+    where object_identity = 'millrace_demo_app.repositories'
+  ) then
+    create trigger spoil before insert on millrace_demo_app.repositories
+    for each row execute function public.spoil();
+  end if;
+end $$;
+create event trigger plant on ddl_command_end when tag in ('CREATE TABLE')
+execute function plant()`
+
 test('a schema that no demo made is refused and left as it is', async () => {
   await using other = await freshDatabase()
   await runSql(other.url, 'create schema orders; create table orders.precious as select 1 as one')
@@ -115,6 +150,12 @@ test('a schema that no demo made is refused and left as it is', async () => {
   }
   expect(await runSql(other.url, 'select one from orders.precious')).toEqual([{ one: 1 }])
   expect(await schemasOf(other.url)).toEqual(['orders', 'public'])
+})
+
+test('a server that cannot be reached is exit code 3, as everywhere', async () => {
+  const { code, err } = await millrace(['demo', '-d', 'postgres://localhost:1/none'])
+  expect(code).toBe(3)
+  expect(err).toContain('DATABASE: ')
 })
 
 test.each<readonly [what: string, words: readonly string[], why: string]>([

@@ -170,3 +170,16 @@ describe('in a directory', () => {
     expect(() => lockDirectory(directory)).toThrow(`process ${process.ppid} has`)
   })
 })
+
+test('a loop of awaits on the embedded database leaves the event loop its turns', async () => {
+  await using instance = await startPglite()
+  await using engine = pgliteEngine({ instance })
+  await using session = await engine.connect({ purpose: 'test', timeoutMs: 60_000 })
+  let ticks = 0
+  const timer = setInterval(() => (ticks += 1), 5)
+  for (let index = 0; index < 300; index += 1) {
+    await session.query({ name: 'one', text: 'select 1 as one', values: [] })
+  }
+  clearInterval(timer)
+  expect(ticks).toBeGreaterThan(1)
+}, 120_000)

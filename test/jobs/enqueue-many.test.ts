@@ -4,10 +4,12 @@ import { makeId } from '../../src/core/id.ts'
 import { typed } from '../../src/core/schema.ts'
 import { InvalidInputError } from '../../src/errors.ts'
 import { defineJob } from '../../src/jobs/kind.ts'
+import { liveHeap } from '../support/heap.ts'
 import { assertOnePlace, NOON, places, setup } from '../support/mill.ts'
 import { watchStatements } from '../support/statements.ts'
 
 const greet = defineJob('greet', { input: z.object({ n: z.number().max(1_000_000) }) })
+const long = defineJob('long', { input: typed<{ n: number; text: string }>() })
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => ({ n: index }))
 
 test('E5: results are in the order of the inputs, and so is the line', async () => {
@@ -25,36 +27,33 @@ test('E5: results are in the order of the inputs, and so is the line', async () 
 test('E5: 100 000 rows of a generator go in one call, chunk by chunk, and memory stays bounded', async () => {
   await using t = await setup()
   using statements = watchStatements(t.schema)
-  let made = 0
+  const before = liveHeap()
   let furthest = 0
+  let grown = 0
   function* inputs(): Generator<{ n: number; text: string }, void> {
     for (let n = 0; n < 100_000; n += 1) {
-      made += 1
-      furthest = Math.max(furthest, made - 5_000 * statements.count('enqueue_jobs'))
-      yield { n, text: 'x'.repeat(1_000) }
+      furthest = Math.max(furthest, n - 5_000 * statements.count('enqueue_jobs'))
+      if (n % 30_000 === 29_999) grown = Math.max(grown, liveHeap() - before)
+      yield { n, text: `${n}`.padEnd(500, 'x') }
     }
   }
-  const big = defineJob('big', { input: typed<{ n: number; text: string }>() })
-  const before = process.memoryUsage().heapUsed
-  const results = await t.mill.enqueueMany(big, inputs())
-  const grown = process.memoryUsage().heapUsed - before
+  const results = await t.mill.enqueueMany(long, inputs())
 
   expect(results).toHaveLength(100_000)
   expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 100_000, ready: 100_000 })
   expect(statements.count('enqueue_jobs')).toBe(20)
-  // Inputs are read at most two statements ahead: together they would be more than 100 MB.
+  // Inputs are read at most two statements ahead: together they would be more than 50 MB.
   expect(furthest).toBeLessThanOrEqual(10_001)
-  expect(grown).toBeLessThan(100_000_000)
+  expect(grown).toBeLessThan(40_000_000)
 }, 120_000)
 
 test('E5: what is large goes in more statements: no more than 8 MB in one', async () => {
   await using t = await setup()
   using statements = watchStatements(t.schema)
   const text = 'x'.repeat(200_000)
-  const big = defineJob('big', { input: typed<{ text: string }>() })
   await t.mill.enqueueMany(
-    big,
-    Array.from({ length: 100 }, () => ({ text })),
+    long,
+    numbers(100).map(({ n }) => ({ n, text })),
   )
   expect(statements.count('enqueue_jobs')).toBe(3)
   expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 100 })
@@ -71,11 +70,7 @@ test('E5: all or nothing: an invalid input far on takes back everything before i
 
 test('E5: what the generator of the inputs throws is what the caller gets, and nothing is written', async () => {
   await using t = await setup()
-  async function* inputs(): AsyncGenerator<{ n: number }, void> {
-    yield* numbers(5_500)
-    throw new Error('the file ended')
-  }
-  await expect(t.mill.enqueueMany(greet, inputs())).rejects.toThrow('the file ended')
+  await expect(t.mill.enqueueMany(greet, brokenOff())).rejects.toThrow('the file ended')
   expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 0 })
 })
 
@@ -135,3 +130,8 @@ test('E6: input is refused with its issues and path, the job before it is not wr
   await expect(asked).rejects.toMatchObject({ code: 'INVALID_INPUT', issues: [{ path: ['n'] }] })
   expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 0 })
 })
+
+async function* brokenOff(): AsyncGenerator<{ n: number }, void> {
+  yield* numbers(5_500)
+  throw new Error('the file ended')
+}

@@ -66,15 +66,20 @@ test('E2: the id of a job that ended is kept too, and the job does not run again
   expect(await places(t.sql, t.schema)).toEqual({ jobs: 1, ready: 0, leases: 0, finished: 1 })
 })
 
-test.each([
-  ['lower case', '01arz3ndektsv4rrffq69g5fav'],
-  ['a letter that no ULID has', '01ARZ3NDEKTSV4RRFFQ69G5FAU'],
-  ['too short', '01ARZ3NDEKTSV4RRFFQ69G5FA'],
-  ['beyond 128 bits', '81ARZ3NDEKTSV4RRFFQ69G5FAV'],
-  ['U+0000', '01ARZ3NDEKTSV4RRFFQ69G5FA\u0000'],
-])('E2: an id in %s is refused before anything is written', async (_what, id) => {
+test('E2: an id that is no ULID in canonical text is refused before anything is written', async () => {
   await using t = await setup()
-  await expect(t.mill.enqueue(greet, { n: 1 }, { id })).rejects.toThrow(InvalidOptionError)
+  const wrong = [
+    '01arz3ndektsv4rrffq69g5fav',
+    '01ARZ3NDEKTSV4RRFFQ69G5FAU',
+    '01ARZ3NDEKTSV4RRFFQ69G5FA',
+    '81ARZ3NDEKTSV4RRFFQ69G5FAV',
+    '01ARZ3NDEKTSV4RRFFQ69G5FA\u0000',
+    '',
+  ]
+  const asked = wrong.map((id) => t.mill.enqueue(greet, { n: 1 }, { id }))
+  const answers = await Promise.allSettled(asked)
+  const reasons = answers.map((each) => (each.status === 'rejected' ? each.reason : each.value))
+  expect(reasons).toEqual(wrong.map(() => expect.any(InvalidOptionError)))
   expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 0 })
 })
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { typed } from '../../src/core/schema.ts'
 import { InvalidOptionError } from '../../src/errors.ts'
@@ -142,11 +142,9 @@ test('E4: a job that is pending past its expiry never runs and ends dead, expire
     runs += 1
   })
   await worker.start()
-  const job = await until(async () => {
-    const found = await t.mill.jobs.get(kind, id)
-    return found?.state === 'dead' && found
-  })
+  await until(async () => (await t.mill.jobs.get(id))?.state !== 'pending')
   await worker.stop()
+  const job = await t.mill.jobs.get(kind, id)
   expect(runs).toBe(0)
   expect(job).toMatchObject({
     reason: 'expired',
@@ -155,30 +153,37 @@ test('E4: a job that is pending past its expiry never runs and ends dead, expire
     error: null,
     startedAt: null,
   })
+  if (job?.state !== 'dead') throw new Error('the job is not dead')
   expect(Number(job.keptUntil) - Number(job.finishedAt)).toBe(24 * HOUR)
   const journal = await t.mill.jobs.journal(id).page()
   expect(journal.items).toMatchObject([{ outcome: 'dead', reason: 'expired', run: 0 }])
 })
 
-test.each([
-  [{ priority: 10 }, 'priority'],
-  [{ priority: '5' }, 'priority'],
-  [{ retry: { failures: 0 } }, 'retry.failures'],
-  [{ lease: 0 }, 'lease'],
-  [{ timeout: '-1s' }, 'timeout'],
-  [{ expires: '0s' }, 'expires'],
-  [{ delay: 1.5 }, 'delay'],
-  [{ delay: 'soon' }, 'delay'],
-  [{ at: new Date(Number.NaN) }, 'at'],
-  [{ at: NOON }, 'at'],
-  [{ keep: { dead: 'never' } }, 'keep.dead'],
-  [{ attempts: 3 }, 'attempts'],
-  [{ retry: { attempts: 3 } }, 'attempts'],
-])('§12: %j is refused by name before anything is written', async (options, option) => {
-  await using t = await manualSetup()
-  const kind = defineJob('plain', { input })
-  // @ts-expect-error out of range by type, or by value
-  const asked = t.mill.enqueue(kind, { n: 1 }, options)
-  await expect(asked).rejects.toMatchObject({ code: 'INVALID_OPTION', option })
-  expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 0 })
+describe('§12: before anything is written', () => {
+  let t: ManualSetup
+  beforeAll(async () => {
+    t = await manualSetup()
+  })
+  afterAll(() => t.close())
+
+  test.each([
+    [{ priority: 10 }, 'priority'],
+    [{ priority: '5' }, 'priority'],
+    [{ retry: { failures: 0 } }, 'retry.failures'],
+    [{ lease: 0 }, 'lease'],
+    [{ timeout: '-1s' }, 'timeout'],
+    [{ expires: '0s' }, 'expires'],
+    [{ delay: 1.5 }, 'delay'],
+    [{ delay: 'soon' }, 'delay'],
+    [{ at: new Date(Number.NaN) }, 'at'],
+    [{ at: NOON }, 'at'],
+    [{ keep: { dead: 'never' } }, 'keep.dead'],
+    [{ attempts: 3 }, 'attempts'],
+    [{ retry: { attempts: 3 } }, 'attempts'],
+  ])('%j is refused by name', async (options, option) => {
+    // @ts-expect-error out of range by type, or by value
+    const asked = t.mill.enqueue(defineJob('plain', { input }), { n: 1 }, options)
+    await expect(asked).rejects.toMatchObject({ code: 'INVALID_OPTION', option })
+    expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 0 })
+  })
 })

@@ -5,6 +5,7 @@ import { gate } from '../support/gate.ts'
 import { assertOnePlace, assertRunsRecordedOnce, manualSetup, places } from '../support/mill.ts'
 import type { ManualSetup } from '../support/mill.ts'
 import { notices } from '../support/notices.ts'
+import { watchStatements } from '../support/statements.ts'
 import { until } from '../support/until.ts'
 
 const visit = defineJob('visit', {
@@ -149,9 +150,10 @@ test('L2: a lost run whose handler goes on keeps its slot, and stop does not wai
   await worker.start()
   await until(() => runs.now === 1)
   await sql.query(`update leases set worker = 'another'`)
+  using statements = watchStatements(bench.schema)
   clock.advance(10_000)
   await mill.enqueue(visit, 'next')
-  clock.advance(5_000)
+  await statements.quiet()
   expect(runs.names).toEqual(['lost'])
   await worker.stop()
   expect(await places(sql, bench.schema)).toMatchObject({ leases: 1, ready: 1 })

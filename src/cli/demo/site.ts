@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { InvalidOptionError } from '../../errors.ts'
+import { migrations } from '../../index.ts'
 import type { Config } from '../config.ts'
 import { embeddedApplication, serverApplication } from './application.ts'
 import type { Application } from './application.ts'
@@ -59,6 +60,7 @@ async function serverSite(config: Config, database: string): Promise<Site> {
   const url = serverUrl(database)
   const options = optionsText(url.password === '' ? database : null, place)
   url.password = ''
+  await demandServer(database)
   const application = await serverApplication(database)
   return {
     application,
@@ -69,6 +71,12 @@ async function serverSite(config: Config, database: string): Promise<Site> {
     keep: () => undefined,
     [Symbol.asyncDispose]: application.close,
   }
+}
+
+/** Asked through Millrace first, so that a server that cannot be reached is told as everywhere. */
+async function demandServer(database: string): Promise<void> {
+  await using tables = migrations(database)
+  await tables.status()
 }
 
 function serverUrl(database: string): URL {
