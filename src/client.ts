@@ -14,6 +14,7 @@ import { namespace } from './database/namespace.ts'
 import type { Namespace } from './database/namespace.ts'
 import type { Tx } from './database/transaction-types.ts'
 import { silentWakeups } from './database/silent-wakeups.ts'
+import { inTurn } from './database/turns-inside.ts'
 import { wakeups } from './database/wakeups.ts'
 import type { Wakeups } from './database/wakeups.ts'
 import { ClosedError, NotMigratedError } from './errors.ts'
@@ -179,14 +180,16 @@ class Client implements Mill {
   }
 
   in<T>(transaction: T & Tx<T>): Producer {
-    return this.#producerOn(borrowedTransaction(transaction))
+    return this.#producerOn(borrowedTransaction(transaction), Object(transaction))
   }
 
-  #producerOn(transaction: Queryable): Producer {
-    const runner = (): Promise<Runner> => this.#borrow(transaction)
+  /** `holder` is what calls take turns on: the caller's own transaction object. */
+  #producerOn(transaction: Queryable, holder: object = transaction): Producer {
+    const inside = <R>(work: (runner: Runner) => Promise<R>): Promise<R> =>
+      inTurn(holder, async () => work(await this.#borrow(transaction)))
     return this.#producer(
-      async (ask) => this.#enqueuer.enqueueOn(await runner(), ask),
-      async (asks) => this.#enqueuer.enqueueManyOn(await runner(), asks),
+      (ask) => inside((runner) => this.#enqueuer.enqueueOn(runner, ask)),
+      (asks) => inside((runner) => this.#enqueuer.enqueueManyOn(runner, asks)),
     )
   }
 
@@ -251,7 +254,7 @@ class Client implements Mill {
   }
 
   #producer(
-    one: (ask: Ask) => Promise<EnqueueResult>,
+    one: (ask: Ask, hasGivenId: boolean) => Promise<EnqueueResult>,
     many: (asks: AsyncIterable<Ask>) => Promise<readonly EnqueueResult[]>,
   ): Producer {
     const { statements, settings } = this.#parts

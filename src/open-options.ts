@@ -56,9 +56,18 @@ export function openSettings(options: OpenOptions, isEmbedded: boolean): OpenSet
     wake: oneOf('wake', options.wake ?? 'listen', ['listen', 'poll']),
     maxPayload: payloadLimit(options.maxPayload ?? MAX_PAYLOAD),
     prepare: options.prepare ?? true,
-    logger: options.logger ?? stderrLogger,
+    logger: loggerFrom(options.logger ?? stderrLogger),
   }
 }
+
+// Found out here, and not when there is something to tell.
+function loggerFrom(logger: Logger | false): Logger | false {
+  if (logger === false || LEVELS.every((level) => typeof logger[level] === 'function'))
+    return logger
+  throw new InvalidOptionError('logger', logger, `give one with ${LEVELS.join(', ')}, or false`)
+}
+
+const LEVELS: readonly (keyof Logger)[] = ['error', 'warn', 'info', 'debug']
 
 function oneOf<T extends string>(option: string, value: T, known: readonly T[]): T {
   if (known.includes(value)) return value

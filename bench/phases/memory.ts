@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { open } from 'millrace'
 import type { Mill } from 'millrace'
+import { liveHeap } from '../../test/support/heap.ts'
 import type { TestServer } from '../../test/support/postgres-server.ts'
 import { fill, noop } from '../noop.ts'
 import { atFreshPlace } from '../place.ts'
@@ -54,12 +53,7 @@ async function readings(mill: Mill, points: readonly number[]): Promise<readonly
   return read
 }
 
-function memoryNow(): { rssBytes: number; heapBytes: number } {
-  collect()
-  const { rss, heapUsed } = process.memoryUsage()
-  return { rssBytes: rss, heapBytes: heapUsed }
+function memoryNow(): { heapBytes: number; rssBytes: number } {
+  const heapBytes = liveHeap()
+  return { heapBytes, rssBytes: process.memoryUsage.rss() }
 }
-
-// The collector can be asked for without a flag on the command line.
-setFlagsFromString('--expose-gc')
-const collect: () => void = runInNewContext('gc')

@@ -95,25 +95,37 @@ function openLane(purpose: string, options: ExecutorOptions): Lane {
   const { engine, timeoutMs, prepare, databaseClock, namespace } = options
   let opening: Promise<Session> | undefined
   let current: Session | undefined
+  // While the connection was gone the machine may have slept, or the server may be another one: the
+  // clock is set again once there is a new one.
+  let wasLost = false
   let closed = false
 
   async function session(): Promise<Session> {
     if (closed) throw new ClosedError()
     if (current?.isLost === true) {
-      // While the connection was gone the machine may have slept, or the server may be another one.
-      databaseClock?.distrust()
+      wasLost = true
       current = undefined
       opening = undefined
     }
-    opening ??= engine.connect({ purpose, timeoutMs, prepare: prepare && PREPARED.has(purpose) })
-    try {
-      current = await opening
-    } catch (error) {
-      opening = undefined
+    const attempt = (opening ??= engine.connect({
+      purpose,
+      timeoutMs: Math.min(timeoutMs, PATIENCE[purpose] ?? timeoutMs),
+      prepare: prepare && PREPARED.has(purpose),
+    }))
+    // What another call makes of `opening` and `current` meanwhile is not this one's business.
+    const connection = await attempt.catch((error: unknown) => {
+      if (opening === attempt) opening = undefined
       throw error
+    })
+    current = connection
+    if (wasLost) {
+      wasLost = false
+      databaseClock?.distrust()
     }
-    if (databaseClock?.needsSample() === true) await takeSample(current, databaseClock, namespace)
-    return current
+    if (databaseClock?.needsSample() === true) {
+      await takeSample(traced(connection, purpose, options.origin), databaseClock, namespace)
+    }
+    return connection
   }
 
   return {
@@ -132,6 +144,10 @@ function openLane(purpose: string, options: ExecutorOptions): Lane {
   }
 }
 
+// A renewal that waited as long as others do, on a connection that is dead without saying so, would
+// come after the end of a short lease.
+const PATIENCE: Readonly<Record<string, number>> = { renew: 5_000 }
+
 // The lanes that are never idle. Statements of the others are planned each time: a plan that was
 // kept since a table was one page long looks an id up in whatever index has it, and goes on walking
 // all of that index when the table has grown.
@@ -139,19 +155,25 @@ const PREPARED: ReadonlySet<string> = new Set(['enqueue', 'claim', 'settle', 're
 
 function runnerOn(queryable: Queryable, lane: string, options: ExecutorOptions): Runner {
   const { clock, namespace, origin } = options
+  const sender = traced(queryable, lane, origin)
   return {
     async run<Params extends Parameters, Result>(
       statement: Statement<Params, Result>,
       params: Params,
     ): Promise<readonly Result[]> {
       const query = bind(statement, { now: instantText(clock.now()), ...params }, namespace)
-      if (!statementChannel.start.hasSubscribers) {
-        return rowsOf<Result>(await queryable.query(query))
-      }
-      const context = { origin, statement: statement.name, lane }
-      return rowsOf<Result>(
-        await statementChannel.tracePromise(() => queryable.query(query), context),
-      )
+      return rowsOf<Result>(await sender.query(query))
+    },
+  }
+}
+
+/** The same, with each statement published by name while somebody listens. */
+function traced(queryable: Queryable, lane: string, origin: Origin): Queryable {
+  return {
+    query(query) {
+      if (!statementChannel.start.hasSubscribers) return queryable.query(query)
+      const context = { origin, statement: query.name, lane }
+      return statementChannel.tracePromise(() => queryable.query(query), context)
     },
   }
 }

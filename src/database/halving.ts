@@ -24,8 +24,9 @@ export async function halving<Item>(
   }
 }
 
-// Data exceptions, integrity violations and exceeded limits: what one row can cause to a statement of many.
-const MEMBER_CLASSES = new Set(['22', '23', '54'])
+// What one row can cause to a statement of many: data exceptions, integrity violations, exceeded
+// limits, what a trigger raises, and what the server calls an error of its own.
+const MEMBER_CLASSES = new Set(['22', '23', '54', 'P0', 'XX'])
 
 /** Whether the fault may be of a single row, so that the others do without it. */
 export function isForAMember(error: unknown): boolean {

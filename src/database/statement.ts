@@ -18,10 +18,6 @@ export interface Statement<Params extends Parameters = Parameters, Result = unkn
 }
 
 export type Parameters = Readonly<Record<string, Value>>
-export type ParamsOf<S extends Statement<never>> = S extends Statement<infer P> ? P : never
-export type ResultOf<S extends Statement<never>> =
-  S extends Statement<never, infer R> ? R : S extends Statement<infer _P, infer R> ? R : never
-
 /** Defines a statement. Parameters are found in the text; `::` casts and quoted text are left alone. */
 export function statement<Params extends Parameters, Result>(
   name: string,

@@ -15,7 +15,7 @@ import { parseHint, type WakeHint } from './hint.ts'
 export interface Wakeups extends AsyncDisposable {
   /**
    * Calls `handler` for each hint, and with `resync` whenever listening begins, the first time
-   * too: what was sent before that went unheard. The handler must not throw.
+   * too, or ends: what is sent before it begins and after it ended goes unheard. The handler must not throw.
    * The function it answers ends that.
    */
   subscribe(handler: (hint: WakeHint) => void): () => void
@@ -120,7 +120,7 @@ class ListeningWakeups implements Wakeups {
         this.#begin()
         while (await this.#isStillThere(listening, stage.signal)) pings += 1
       } finally {
-        this.#isListening = false
+        this.#end()
         await listening.close()
       }
       this.#problem = stage.signal.reason
@@ -150,6 +150,13 @@ class ListeningWakeups implements Wakeups {
     this.#isListening = true
     this.#problem = undefined
     this.#deliver({ type: 'resync' })
+  }
+
+  // Told at once: whoever sleeps as long as a listener allows must poll from now on.
+  #end(): void {
+    const wasListening = this.#isListening
+    this.#isListening = false
+    if (wasListening && !this.#isClosed) this.#deliver({ type: 'resync' })
   }
 
   async #isStillThere(listening: Listening, stage: AbortSignal): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { instantText } from '../core/instant-text.ts'
 import { batcher } from '../database/batcher.ts'
-import type { Executor, Runner } from '../database/executor.ts'
+import type { Batcher } from '../database/batcher.ts'
+import type { Executor, Lane, Runner } from '../database/executor.ts'
 import { repeat } from '../database/repeat.ts'
 import type { Ask } from './ask.ts'
 import { bulkEnqueue } from './bulk-enqueue.ts'
@@ -18,8 +19,12 @@ import { enqueueKeyed } from './keyed-enqueue.ts'
  * a caller's transaction each call is written on it, and nothing is repeated: his commit decides.
  */
 export interface Enqueuer {
-  /** One ask, in whatever batch leaves next. */
-  enqueue(ask: Ask): Promise<EnqueueResult>
+  /**
+   * One ask, in whatever batch leaves next. An id that the caller gave may also be in a transaction
+   * that is still open, and then the statement waits for its end: asks with such ids go apart, so
+   * that nobody else waits with them.
+   */
+  enqueue(ask: Ask, hasGivenId: boolean): Promise<EnqueueResult>
   /** Any number of asks, all or nothing. */
   enqueueMany(asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]>
   /** The same on the caller's transaction. */
@@ -40,13 +45,18 @@ export interface EnqueuerOptions {
 export function enqueuer(options: EnqueuerOptions): Enqueuer {
   const { executor, hintUntil } = options
   const { clock } = executor
-  const lane = executor.lane('enqueue')
+  const many = executor.lane('enqueue many')
   const keyedLane = executor.lane('enqueue keyed')
-  const bulk = bulkEnqueue({ ...options, plain: flush, keyed })
-  const batches = batcher<Ask, EnqueueResult>({ flush, bytes: bytesOf })
+  const bulk = bulkEnqueue({ ...options, plain: (asks) => flush(asks, many), keyed })
+  const batches = batchesOn(executor.lane('enqueue'))
+  const apart = batchesOn(executor.lane('enqueue by id'))
   const asked = new Set<Promise<unknown>>()
 
-  async function flush(asks: readonly Ask[]): Promise<readonly EnqueueResult[]> {
+  function batchesOn(lane: Lane): Batcher<Ask, EnqueueResult> {
+    return batcher({ flush: (asks) => flush(asks, lane), bytes: bytesOf })
+  }
+
+  async function flush(asks: readonly Ask[], lane: Lane): Promise<readonly EnqueueResult[]> {
     const askedAt = instantText(clock.now())
     const inserted = new Set<string>()
     let left = asks
@@ -102,7 +112,10 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
   }
 
   return {
-    enqueue: (ask) => (isKeyed(ask) ? track(enqueueOneKeyed(ask)) : batches.add(ask)),
+    enqueue(ask, hasGivenId) {
+      if (isKeyed(ask)) return track(enqueueOneKeyed(ask))
+      return (hasGivenId ? apart : batches).add(ask)
+    },
     enqueueMany: (asks) => track(bulk.own(asks)),
     async enqueueOn(runner, ask) {
       const askedAt = instantText(clock.now())
@@ -112,8 +125,7 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
     },
     enqueueManyOn: bulk.on,
     async idle() {
-      await batches.idle()
-      await Promise.allSettled(asked)
+      await Promise.allSettled([batches.idle(), apart.idle(), ...asked])
     },
   }
 }

@@ -65,6 +65,7 @@ export function inspector(runner: () => Runner): Inspector {
     options: ListOptions,
     query: PageQuery,
   ): Promise<KeyedPage<JournalEntry>> {
+    if (!isId(id)) return { items: [], last: null }
     const isNewest = options.order === 'newest'
     const rows = await runner().run(isNewest ? jobJournalNewest : jobJournalOldest, {
       job_id: id,
@@ -79,7 +80,9 @@ export function inspector(runner: () => Runner): Inspector {
 
   return {
     async get(id, kind) {
-      const [row] = await runner().run(getJob, { id: String(id) })
+      // What is no id has no record; some of it the database would not even read.
+      if (!isId(id)) return null
+      const [row] = await runner().run(getJob, { id })
       if (row === undefined) return null
       return kind !== undefined && definitionOf(kind).name !== row.kind ? null : recordOf(row)
     },

@@ -12,9 +12,7 @@ export interface Logger {
 /** Sends one client's notices to a logger, until the function it returns is called. */
 export function logNotices(origin: Origin, logger: Logger): () => void {
   const listener = (message: unknown): void => {
-    if (isNotice(message) && message.origin === origin) {
-      logger[message.level](message.facts, message.message)
-    }
+    if (isNotice(message) && message.origin === origin) tell(logger, message)
   }
   noticeChannel.subscribe(listener)
   return () => {
@@ -28,6 +26,15 @@ export const stderrLogger: Logger = {
   warn: (facts, message) => writeLine('warn', facts, message),
   info: () => undefined,
   debug: () => undefined,
+}
+
+// Node ends the process when a listener throws, and a logger that fails is no reason for that.
+function tell(logger: Logger, { level, facts, message }: Notice): void {
+  try {
+    logger[level](facts, message)
+  } catch {
+    // There is nobody left to tell.
+  }
 }
 
 function writeLine(level: string, facts: object, message: string): void {

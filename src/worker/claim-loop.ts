@@ -44,7 +44,7 @@ export interface ClaimLoopOptions {
 const FIRST_RETRY = 5
 const LONGEST_RETRY = 1_000
 const FIRST_FAILURE_PAUSE = 100
-// Before a longer sleep than this the worker waits for a walk from the start, else it goes on meanwhile.
+// No sleep is longer than this unless a walk from the start was begun after the claim before it.
 const LOOK_BACK_BEFORE = 1_000
 
 export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
@@ -101,12 +101,9 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
     const due = await claimer.nextDue()
     const poll = options.pollMs()
     const untilNext = due === null ? poll : Math.min(poll, due - clock.now())
-    if (untilNext <= LOOK_BACK_BEFORE) {
-      lookBackBeside()
-      return untilNext > 0 ? untilNext : nextRetry()
-    }
-    if (!claimer.mayLookBack()) return Math.min(untilNext, claimer.untilLookBack())
-    return (await claimer.lookBack()) ? 0 : untilNext
+    const isLooking = lookBackBeside()
+    if (untilNext <= 0) return nextRetry()
+    return isLooking ? untilNext : Math.min(untilNext, claimer.untilLookBack(), LOOK_BACK_BEFORE)
   }
 
   function nextRetry(): number {
@@ -115,12 +112,22 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
     return pause
   }
 
-  /** While there is always something to do soon, what committed late is looked for beside it. */
-  function lookBackBeside(): void {
-    if (!claimer.mayLookBack()) return
-    lookingBack = claimer.lookBack().then((found) => {
-      if (found) alarm.ring()
-    }, options.onFailure)
+  /**
+   * What committed late is looked for beside all else: the walk may be long, and its connection may
+   * be busy or dead. What it finds ends the sleep; so does its failure, or nothing would repeat it.
+   */
+  function lookBackBeside(): boolean {
+    if (!claimer.mayLookBack()) return false
+    lookingBack = claimer.lookBack().then(
+      (found) => {
+        if (found) alarm.ring()
+      },
+      (error: unknown) => {
+        options.onFailure(error)
+        alarm.ring()
+      },
+    )
+    return true
   }
 
   return {

@@ -32,6 +32,8 @@ export interface EndingOptions extends KeyedSettlementOptions {
 
 export function ending(options: EndingOptions): Ending {
   const { settler, warn } = options
+  const notSettled = warn('a run could not be settled; its job comes back when the lease ends')
+  const notHandedBack = warn('a claimed job could not be handed back')
 
   async function write(run: ActiveRun, { fate, followUps }: Fated): Promise<boolean> {
     const settlement = { fate, followUps, leaseEndsAt: (): number => run.leaseEndsAt }
@@ -44,7 +46,7 @@ export function ending(options: EndingOptions): Ending {
         return settler.settle({ ...settlement, fate: run.unstorable(error), followUps: [] })
       })
     } catch (error) {
-      warn('a run could not be settled; its job comes back when the lease ends')(error)
+      notSettled(error)
       return true
     }
   }
@@ -53,7 +55,7 @@ export function ending(options: EndingOptions): Ending {
     const policy = decodePolicy(row.options)
     const fate = afterRelease({ id: row.job_id, run: row.run, policy })
     const settled = settler.settle({ fate, leaseEndsAt: () => row.lease_ends_at })
-    return settled.then(() => undefined, warn('a claimed job could not be handed back'))
+    return settled.then(() => undefined, notHandedBack)
   }
 
   return { write, handBack: (rows) => rows.map(handBackOne) }

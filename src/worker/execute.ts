@@ -92,6 +92,11 @@ export function startRun(
     } catch (error) {
       return fate(afterUndecodable(job, error))
     }
+    // A schema may take its time: by now the job may be another worker's, and must not begin here.
+    const reason = stop.reason()
+    if (reason !== undefined) {
+      return reason instanceof LeaseLostError ? LOST : fate(afterRelease(job))
+    }
     const run = runFor({ row, job, handled, state, stop, deadline }, services)
     try {
       const value: unknown = await handled.handler(input, run)
@@ -138,11 +143,10 @@ export function startRun(
     renewAt: row.lease_ends_at - (row.lease_ms * 2) / 3,
     isEnded: false,
     isTold: false,
-    progress: null,
     end: decision.made.finally(() => cancelTimeout?.()),
     abort: stop.abort,
     release: () => decision.make(fate(afterRelease(job))),
-    unstorable: (error) => afterThrow({ ...job, remarks: {} }, error),
+    unstorable: (cause) => afterThrow({ ...job, remarks: {} }, unstorable(cause)),
   }
 }
 
@@ -190,4 +194,9 @@ export function resultText(
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new TypeError(`the result cannot be stored: ${why}`, { cause })
   }
+}
+
+function unstorable(cause: unknown): Error {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new TypeError(`what this run left could not be stored: ${why}`, { cause })
 }

@@ -5,7 +5,7 @@ import { LeaseLostError, ShutdownError } from '../errors.ts'
 import type { Policy } from '../jobs/policy.ts'
 import type { Remarks } from './run.ts'
 import type { FateRow } from './settle-statements.ts'
-import { GiveUp, RetryIn } from './verdict.ts'
+import { GiveUp, RetryIn, verdictOf } from './verdict.ts'
 
 /**
  * What becomes of a job after a run: pure decisions, each a row for the settling statement. The
@@ -54,10 +54,11 @@ export function afterPause(
 
 /** The handler threw; `carry` is what it left, where that differs from what is stored. */
 export function afterThrow(job: RunOfJob, error: unknown, carry?: string): FateRow {
-  if (error instanceof GiveUp) return dead(job, 'gave-up', error)
+  const verdict = verdictOf(error)
+  if (verdict instanceof GiveUp) return dead(job, 'gave-up', error)
   const failures = job.failures + 1
   if (failures >= job.policy.failures) return dead(job, 'failed', error)
-  const delay_ms = error instanceof RetryIn ? error.delayMs : backoff(job, failures)
+  const delay_ms = verdict instanceof RetryIn ? verdict.delayMs : backoff(job, failures)
   return {
     ...runOf(job),
     outcome: 'retried',
@@ -110,7 +111,15 @@ export function afterLapse(job: RunOfJob & { readonly worker: string }): FateRow
 
 /** Whether a rejection means "the worker stops": the shutdown reason itself, in the causes, or an AbortError after it. */
 export function isShutdown(error: unknown, reason: unknown): boolean {
-  if (!(reason instanceof ShutdownError)) return false
+  try {
+    return reason instanceof ShutdownError && comesFrom(error, reason)
+  } catch {
+    // A getter or a proxy that throws: whatever it is, it is not ours.
+    return false
+  }
+}
+
+function comesFrom(error: unknown, reason: ShutdownError): boolean {
   let current = error
   for (let depth = 0; depth < 10 && current instanceof Error; depth += 1) {
     if (current === reason || current.name === 'AbortError') return true

@@ -7,6 +7,7 @@ import { decodePolicy } from '../jobs/policy.ts'
 import { afterLapse, afterRelease } from './fate.ts'
 import { lapsedLeases } from './lease-statements.ts'
 import type { LapsedRow } from './lease-statements.ts'
+import { markText } from './marks.ts'
 import type { Roster } from './roster.ts'
 import { recoverRuns } from './settle-statements.ts'
 import type { FateRow } from './settle-statements.ts'
@@ -31,8 +32,8 @@ export interface RecovererOptions {
   readonly lane: Lane
   readonly roster: Roster
   readonly strays: Strays
-  /** Look at least this often, in milliseconds. */
-  readonly everyMs: number
+  /** Look at least this often, in milliseconds: no lease should begin and lapse between two looks. */
+  readonly everyMs: () => number
   /** Grows when the clock was out of step: then nothing is recovered for one renewal period. */
   readonly doubts: () => number
   readonly hintUntil: () => string
@@ -48,7 +49,7 @@ const HOLD_APART = 3
 const COMMIT_LIMIT = 60_000
 
 export function recoverer(options: RecovererOptions): Recoverer {
-  const { worker, clock, lane, roster, strays, everyMs } = options
+  const { worker, clock, lane, roster, strays } = options
   const alarm = bell(clock)
   let stopped = false
   let doubtsSeen = options.doubts()
@@ -61,11 +62,11 @@ export function recoverer(options: RecovererOptions): Recoverer {
 
   /** One pass, and how long to wait after it. */
   async function pass(): Promise<number> {
-    if (mustHoldOff()) return everyMs
+    if (mustHoldOff()) return options.everyMs()
     try {
       const next = await sweep()
-      if (next === null) return everyMs
-      return Math.max(0, Math.min(everyMs, next + GRACE + 1 - clock.now()))
+      if (next === null) return options.everyMs()
+      return Math.max(0, Math.min(options.everyMs(), next + GRACE + 1 - clock.now()))
     } catch (error) {
       options.onFailure(error)
       return FAILED_PAUSE
@@ -80,16 +81,16 @@ export function recoverer(options: RecovererOptions): Recoverer {
     if (options.doubts() === doubtsSeen) return false
     doubtsSeen = options.doubts()
     if (clock.now() < holdsAgainAt) return false
-    holdsAgainAt = clock.now() + HOLD_APART * everyMs
+    holdsAgainAt = clock.now() + HOLD_APART * options.everyMs()
     return true
   }
 
   async function sweep(): Promise<number | null> {
     for (;;) {
       const now = clock.now()
-      const until = now + everyMs
+      const until = now + options.everyMs()
       const rows = await lane.run(lapsedLeases, {
-        mark: mark === Number.NEGATIVE_INFINITY ? '-infinity' : instantText(mark),
+        mark: markText(mark),
         until: instantText(until),
         most: MOST,
       })
@@ -98,7 +99,7 @@ export function recoverer(options: RecovererOptions): Recoverer {
       const lapsed = rows.filter((row) => row.lease_ends_at < now - GRACE)
       const fates = lapsed.flatMap((row) => fateOf(row))
       const moved = fates.length === 0 ? 0 : await recover(fates, now)
-      if (rows.length === MOST && moved > 0) continue
+      if (rows.length === MOST && moved > 0 && !stopped) continue
       mark = nextMark(rows, now)
       return soonest(rows.slice(lapsed.length))
     }

@@ -14,8 +14,6 @@ export interface LiveRun {
   isEnded: boolean
   /** It was told that its lease is over. */
   isTold: boolean
-  /** What the run last said of its progress and is not written yet. */
-  progress: { readonly done: number; readonly total: number | null } | null
   abort(reason: Error): void
 }
 
@@ -26,18 +24,27 @@ export interface Roster {
   get(id: string, run: number): LiveRun | undefined
   all(): IterableIterator<LiveRun>
   readonly size: number
+  /** The shortest lease there ever was, in milliseconds; Infinity before the first. */
+  readonly shortestLease: number
 }
 
 export function roster(): Roster {
   const runs = new Map<string, LiveRun>()
+  let shortestLease = Number.POSITIVE_INFINITY
   return {
-    add: (run) => void runs.set(keyOf(run.id, run.run), run),
+    add(run) {
+      runs.set(keyOf(run.id, run.run), run)
+      shortestLease = Math.min(shortestLease, run.leaseMs)
+    },
     remove: (run) => void runs.delete(keyOf(run.id, run.run)),
     has: (id, run) => runs.has(keyOf(id, run)),
     get: (id, run) => runs.get(keyOf(id, run)),
     all: () => runs.values(),
     get size() {
       return runs.size
+    },
+    get shortestLease() {
+      return shortestLease
     },
   }
 }

@@ -23,3 +23,12 @@ export class RetryIn extends Error {
     this.delayMs = milliseconds('delay', delay, { zero: true })
   }
 }
+
+/** Which of the two was thrown, if any. A proxy may throw at the question itself. */
+export function verdictOf(thrown: unknown): GiveUp | RetryIn | undefined {
+  try {
+    return thrown instanceof GiveUp || thrown instanceof RetryIn ? thrown : undefined
+  } catch {
+    return undefined
+  }
+}

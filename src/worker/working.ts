@@ -30,6 +30,7 @@ import { transactionPool } from './transaction-pool.ts'
 import { progressWriter } from './progress.ts'
 import { slots } from './slots.ts'
 import { strays } from './strays.ts'
+import { warnings } from './warnings.ts'
 
 /**
  * A worker at work: its parts put together, from start to stop. Each part has a connection of its
@@ -61,6 +62,7 @@ export interface WorkerContext {
 // Ended runs that wait to be written: more would only be memory.
 const MOST_UNSETTLED = 5_000
 const RECOVER_EVERY = 10_000
+const RECOVER_APART = 500
 const HOUSEKEEP_EVERY = 60_000
 const SEEK_STRAYS = 60_000
 
@@ -70,6 +72,9 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   const hurry = new AbortController()
   const active = new Set<ActiveRun>()
   const finishing = new Set<Promise<void>>()
+  const warn = warnings({ worker: id, origin: executor.origin, clock })
+  const notSettled = warn.of('a run could not be settled; its job comes back when the lease ends')
+  const notHandedBack = warn.of('a claimed job could not be handed back')
   let wasBehind = false
 
   const live = roster()
@@ -91,7 +96,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     lane: executor.lane('settle'),
     hintUntil,
     signal: hurry.signal,
-    onFailure: warn('ended runs could not be written yet'),
+    onFailure: warn.of('ended runs could not be written yet'),
   })
   const endings = ending({
     worker: id,
@@ -100,14 +105,14 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     writeAsks: context.writeAsks,
     hintUntil,
     signal: hurry.signal,
-    warn,
+    warn: warn.of,
   })
   const pool = transactionPool(executor.engine)
   const progress = progressWriter({
     worker: id,
     clock,
     lane: executor.lane('renew'),
-    onFailure: warn('progress could not be written'),
+    onFailure: warn.of('progress could not be written'),
   })
   const services = runServices({ worker: id, context, pool, progress })
   const keeper = leaseKeeper({
@@ -116,7 +121,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     lane: executor.lane('renew'),
     roster: live,
     doubts: context.doubts,
-    onFailure: warn('leases could not be renewed'),
+    onFailure: warn.of('leases could not be renewed'),
   })
   const recovering = recoverer({
     worker: id,
@@ -124,18 +129,18 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     lane: maintenance,
     roster: live,
     strays: lost,
-    everyMs: RECOVER_EVERY,
+    everyMs: () => Math.max(RECOVER_APART, Math.min(RECOVER_EVERY, live.shortestLease)),
     doubts: context.doubts,
     hintUntil,
-    onFailure: warn('lapsed leases could not be recovered'),
+    onFailure: warn.of('lapsed leases could not be recovered'),
   })
   const { check: checkLeases } = keeper
-  const heard = news({ worker: id, executor, wakeups, roster: live, checkLeases, warn })
+  const heard = news({ worker: id, executor, wakeups, roster: live, checkLeases, warn: warn.of })
   const keeping = housekeeper({
     clock,
     lane: maintenance,
     everyMs: HOUSEKEEP_EVERY,
-    onFailure: warn('maintenance failed'),
+    onFailure: warn.of('maintenance failed'),
   })
   const loop = claimLoop({
     clock,
@@ -159,7 +164,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     isBehind,
     start,
     handBack,
-    onFailure: warn('jobs could not be claimed'),
+    onFailure: warn.of('jobs could not be claimed'),
   })
 
   const telling = presence({
@@ -168,14 +173,14 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     lane: maintenance,
     setup,
     slots: taken,
-    onFailure: warn('the worker could not tell of itself'),
+    onFailure: warn.of('the worker could not tell of itself'),
   })
 
   const unwatch = decisions.watch({
     runner: maintenance,
     wakeups,
     onChange: loop.caughtUp,
-    onFailure: warn('paused queues could not be read'),
+    onFailure: warn.of('paused queues could not be read'),
   })
   const unsubscribe = wakeups.subscribe(loop.hear)
   const claiming = loop.run()
@@ -193,6 +198,8 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
       handBack([row])
       return
     }
+    // A failover that forgot a claim brings the same run number again: it is under way here already.
+    if (live.has(row.job_id, row.run)) return
     taken.take(row.kind, row.queue)
     const run = startRun(row, handled, { clock, services, failures: setup.failures })
     active.add(run)
@@ -234,18 +241,6 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   function track(work: Promise<void>): void {
     finishing.add(work)
     void work.finally(() => finishing.delete(work))
-  }
-
-  function warn(message: string): (error: unknown) => void {
-    return (error) => {
-      const code = error instanceof Error ? error.message : String(error)
-      notice({
-        origin: executor.origin,
-        level: 'warn',
-        message,
-        facts: { worker: id, error: code },
-      })
-    }
   }
 
   function lostNotice(run: ActiveRun): void {

@@ -147,7 +147,7 @@ test('a pool with a connection string, and its Client class, are used', async ()
   await pool.end()
 })
 
-test("a PGlite of the caller's is used as it is", async () => {
+test("a PGlite of the caller's is used as it is", { timeout: 120_000 }, async () => {
   const instance = await startPglite()
   await using engine = await engineFor(instance)
   const session = await engine.connect({ purpose: 'test', timeoutMs: 5_000 })

@@ -74,10 +74,10 @@ const probes = JSON.stringify(
   })),
 )
 const numbers = Array.from({ length: 200 }, (_, index) => index + 1)
-const runs = JSON.stringify(numbers.map((each) => ({ id: seededId('L', each), run: 1 })))
+const runs = JSON.stringify(numbers.map((each) => ({ id: seededId('H', each), run: 1 })))
 const fates = JSON.stringify(
   numbers.map((each) => ({
-    id: seededId('L', each),
+    id: seededId('H', each),
     run: 1,
     worker: 'worker 1',
     outcome: 'completed',
@@ -93,7 +93,7 @@ const asks = JSON.stringify(
     lease_ms: 60_000,
   })),
 )
-const ids = (place: 'R' | 'L' | 'F'): string =>
+const ids = (place: 'R' | 'H' | 'F'): string =>
   `{${numbers.map((each) => seededId(place, each)).join(',')}}`
 const expired = JSON.stringify(numbers.map((each) => ({ id: seededId('R', each), keep_ms: 1_000 })))
 

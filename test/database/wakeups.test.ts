@@ -139,17 +139,18 @@ test('hints reach every subscriber until it unsubscribes', async () => {
   ])
 })
 
-test('a lost connection comes back after the backoff, with a resync', async () => {
+test('a lost connection is told at once, and comes back after the backoff, with a resync each', async () => {
   const { clock, library: made, wakeups: each, hints } = setup()
   await until(() => each.isListening)
   made.lose()
   await until(() => !each.isListening && clock.timers === 1)
   expect(each.problem).toMatchObject({ message: 'lost' })
   expect(made.attempts).toBe(1)
+  expect(hints).toEqual([HEARD, HEARD])
   clock.advance(500)
   await until(() => each.isListening)
   expect(each.problem).toBeUndefined()
-  expect(hints).toEqual([HEARD, HEARD])
+  expect(hints).toEqual([HEARD, HEARD, HEARD])
   expect(made.attempts).toBe(2)
 })
 
@@ -262,10 +263,11 @@ test('on a real server a hint of another session arrives, before and after its c
   clock.advance(1)
   await until(() => each.isListening)
   await notify('second')
-  await until(() => hints.length === 4)
+  await until(() => hints.length === 5)
   expect(hints).toEqual([
     HEARD,
     { type: 'due', dueAt: 7, queue: 'first' },
+    HEARD,
     HEARD,
     { type: 'due', dueAt: 7, queue: 'second' },
   ])
@@ -285,7 +287,7 @@ test('a server that cannot be reached is a problem, not an error', async () => {
   expect(each.problem).toMatchObject({ code: 'DATABASE', retryable: true })
 })
 
-test('on PGlite the one connection listens, too', async () => {
+test('on PGlite the one connection listens, too', { timeout: 120_000 }, async () => {
   await using instance = await startPglite()
   await using engine = pgliteEngine({ instance })
   await using each = wakeups(engine, CHANNEL, { clock: manualClock(0), random: () => 0 })

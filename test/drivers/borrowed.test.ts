@@ -22,7 +22,7 @@ beforeAll(async () => {
   pglite = await startPglite()
   const table = 'create table taken (id int4 primary key)'
   await Promise.all([runSql(database.url, table), pglite.exec(table)])
-})
+}, 120_000)
 beforeEach(async () => {
   await Promise.all([runSql(database.url, 'delete from taken'), pglite.exec('delete from taken')])
 })

@@ -18,12 +18,13 @@ export function conformance(setup: () => Promise<Subject>): void {
   let subject: Subject
   let bench: Bench
 
+  // A first PGlite is seconds of work for the processor, and a busy machine has many.
   beforeAll(async () => {
     subject = await setup()
     const session = await subject.engine.connect(OPTIONS)
     await session.execute('create table taken (id int4 primary key, note text)')
     bench = { engine: subject.engine, session }
-  })
+  }, 120_000)
   afterAll(async () => {
     await bench.session.close()
     await subject.close()

@@ -1,5 +1,5 @@
 /** Runs that last until they are let go, and how many there were. */
-export interface Gate {
+export interface Gate extends Disposable {
   /** What entered, in order. */
   readonly names: readonly string[]
   /** How many are inside now. */
@@ -8,7 +8,10 @@ export interface Gate {
   readonly most: number
   /** For handlers: resolves when the gate is open. */
   enter(name: string): Promise<void>
-  /** Lets out whoever is inside, and from now on whoever enters, in the next turn of the event loop. */
+  /**
+   * Lets out whoever is inside, and from now on whoever enters, in the next turn of the event loop.
+   * Also at the end of the test, so that one that failed does not wait for its runs.
+   */
   open(): void
 }
 
@@ -18,6 +21,10 @@ export function gate(): Gate {
   let isOpen = false
   let now = 0
   let most = 0
+  function open(): void {
+    isOpen = true
+    for (const leave of waiting.splice(0)) leave()
+  }
   return {
     names,
     get now() {
@@ -36,9 +43,7 @@ export function gate(): Gate {
       })
       now -= 1
     },
-    open() {
-      isOpen = true
-      for (const leave of waiting.splice(0)) leave()
-    },
+    open,
+    [Symbol.dispose]: open,
   }
 }

@@ -182,6 +182,8 @@ function watch(server: ChildProcess, account: Account, directory: string): Child
 async function terminate({ server, watchdog }: Running, signal: NodeJS.Signals): Promise<void> {
   const isGone = server.exitCode !== null || server.signalCode !== null
   if (!isGone) {
+    // Nothing else may keep this process alive until the server is gone.
+    server.ref()
     const exit = once(server, 'exit')
     if (server.pid !== undefined) process.kill(server.pid, signal)
     await exit

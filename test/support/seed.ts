@@ -10,8 +10,8 @@ export interface Seed {
 /** The instant around which the seeded rows lie: half are due before it. */
 export const SEEDED_AT = '2025-06-15T12:00:00.000Z'
 
-/** The id of a seeded row: `place` is R, L or F. */
-export function seededId(place: 'R' | 'L' | 'F', number: number): string {
+/** The id of a seeded row: `place` is R (ready), H (held by a lease) or F (finished). */
+export function seededId(place: 'R' | 'H' | 'F', number: number): string {
   return `01${place}${String(number).padStart(23, '0')}`
 }
 
@@ -34,7 +34,7 @@ export async function seed(sql: Client, { ready, leases, finished }: Seed): Prom
     from generate_series(1, ${ready}) i`)
   await sql.query(`
     insert into leases (job_id, worker, queue, kind, started_at, lease_ends_at, due_at, lease_ms, run, failures, priority)
-    select ${id('L')}, 'worker ' || i % 20, 'default', 'greet', ${at}, ${at} + (i - ${leases} / 10) * interval '10 milliseconds',
+    select ${id('H')}, 'worker ' || i % 20, 'default', 'greet', ${at}, ${at} + (i - ${leases} / 10) * interval '10 milliseconds',
       ${at}, 60000, 1, 0, 5
     from generate_series(1, ${leases}) i`)
   await sql.query(`
@@ -55,6 +55,6 @@ export async function seed(sql: Client, { ready, leases, finished }: Seed): Prom
 }
 
 /** `seededId` in SQL, numbered by i. */
-function id(place: 'R' | 'L' | 'F'): string {
+function id(place: 'R' | 'H' | 'F'): string {
   return `'01${place}' || lpad(i::text, 23, '0')`
 }

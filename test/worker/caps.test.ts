@@ -10,7 +10,7 @@ const light = defineJob('light', { input: typed<string>() })
 test('C4: a worker runs as many jobs at once as its concurrency, no more, while many wait', async () => {
   await using bench = await setup()
   const { mill } = bench
-  const runs = gate()
+  using runs = gate()
   await mill.enqueueMany(light, inputs(200))
   const worker = mill.worker({ concurrency: 7 }).handle(light, runs.enter)
   await worker.start()
@@ -23,8 +23,8 @@ test('C4: a worker runs as many jobs at once as its concurrency, no more, while 
 test('C4: a kind has its own cap, and leaves the other slots to other kinds', async () => {
   await using bench = await setup()
   const { mill } = bench
-  const heavies = gate()
-  const lights = gate()
+  using heavies = gate()
+  using lights = gate()
   await mill.enqueueMany(heavy, inputs(100), { priority: 'high' })
   await mill.enqueueMany(light, inputs(100), { priority: 'low' })
   const worker = mill
@@ -45,8 +45,8 @@ test('C4: a kind has its own cap, and leaves the other slots to other kinds', as
 test('C4: the others do not starve a capped kind either', async () => {
   await using bench = await setup()
   const { mill } = bench
-  const heavies = gate()
-  const lights = gate()
+  using heavies = gate()
+  using lights = gate()
   await mill.enqueueMany(light, inputs(300), { priority: 'low' })
   const worker = mill
     .worker({ concurrency: 4 })
@@ -65,8 +65,8 @@ test('C4: the others do not starve a capped kind either', async () => {
 test('C4: a kind at its cap leaves its jobs to another worker', async () => {
   await using bench = await setup()
   const { mill } = bench
-  const here = gate()
-  const there = gate()
+  using here = gate()
+  using there = gate()
   await mill.enqueueMany(heavy, inputs(6))
   const one = mill.worker({ concurrency: 10 }).handle(heavy, here.enter, { concurrency: 2 })
   const two = mill.worker({ concurrency: 10 }).handle(heavy, there.enter)
@@ -81,8 +81,8 @@ test('C4: a kind at its cap leaves its jobs to another worker', async () => {
 test('C4: a queue has its own cap, over all its kinds and levels', async () => {
   await using bench = await setup()
   const { mill } = bench
-  const mail = gate()
-  const rest = gate()
+  using mail = gate()
+  using rest = gate()
   for (const [index, input] of inputs(40).entries()) {
     const kind = index % 2 === 0 ? heavy : light
     const priority = index % 3 === 0 ? 'high' : 'low'
@@ -111,8 +111,8 @@ test('C4: a queue has its own cap, over all its kinds and levels', async () => {
 test('C4: caps of kind and queue hold together', async () => {
   await using bench = await setup()
   const { mill } = bench
-  const heavies = gate()
-  const lights = gate()
+  using heavies = gate()
+  using lights = gate()
   for (const queue of ['a', 'b']) {
     await mill.enqueueMany(heavy, inputs(30), { queue })
     await mill.enqueueMany(light, inputs(30), { queue })

@@ -91,7 +91,11 @@ test('C3: each queue has its own rotation, and the queues take turns as before',
   const started: string[] = []
   for (const queue of ['a', 'b']) {
     for (const priority of [2, 8] as const) {
-      await mill.enqueueMany(visit, Array.from({ length: 200 }, () => priority), { queue, priority })
+      await mill.enqueueMany(
+        visit,
+        Array.from({ length: 200 }, () => priority),
+        { queue, priority },
+      )
     }
   }
   const worker = mill.worker({ queues: ['a', 'b'], concurrency: 1 }).handle(visit, (level, run) => {

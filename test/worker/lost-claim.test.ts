@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { makeId } from '../../src/core/id.ts'
 import { defineJob, typed } from '../../src/index.ts'
 import { collect } from '../support/collect.ts'
+import { gate } from '../support/gate.ts'
 import {
   assertOnePlace,
   assertRunsRecordedOnce,
@@ -10,6 +11,7 @@ import {
   setup,
 } from '../support/mill.ts'
 import { proxyTo } from '../support/proxy.ts'
+import { watchStatements } from '../support/statements.ts'
 import { until } from '../support/until.ts'
 
 const visit = defineJob('visit', { input: typed<string>(), retry: { failures: 1 } })
@@ -41,27 +43,31 @@ test('race 7: a claim that committed and whose answer was lost goes back in a mo
   await assertRunsRecordedOnce(sql, schema)
 })
 
-test('race 7: a claim that commits after the first look for it goes back soon after, too', async () => {
+test('race 7: a claim that commits after the first look for it goes back soon, even while every slot is taken', async () => {
   await using proxy = await proxyTo(await databaseOfFile())
   await using bench = await setup({ database: proxy.url })
   const { mill, sql, schema } = bench
-  const started: string[] = []
-  const worker = mill.worker().handle(visit, (name) => {
-    started.push(name)
-  })
+  using runs = gate()
+  using statements = watchStatements(schema)
+  const worker = mill.worker({ concurrency: 1 }).handle(visit, runs.enter)
+  const [first] = await mill.enqueueMany(visit, ['taken by the lost claim', 'taken by the next'])
   // The claim waits inside the server for this lock, and outlives its connection.
   await sql.query('begin')
   await sql.query('lock table leases in share row exclusive mode')
   await worker.start()
-  await mill.enqueue(visit, 'late')
-  const waiting = `select pid from pg_stat_activity
+  const claiming = `select from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock' and application_name = 'millrace claim'`
-  await until(async () => (await sql.query(waiting)).rows.length === 1)
+  await until(async () => (await sql.query(claiming)).rows.length === 1)
   proxy.reset()
-  await until(() => started.length === 0)
+  await until(async () => (await sql.query(claiming)).rows.length === 2)
+  expect(statements.count('stray_leases')).toBeGreaterThan(0)
   await sql.query('commit')
-  await until(() => started.includes('late'), { ms: 20_000 })
-  await until(async () => (await places(sql, schema)).finished === 1)
+
+  await until(() => runs.now === 1)
+  await until(async () => (await mill.jobs.get(first?.id ?? ''))?.state === 'pending')
+  expect(runs.names).toEqual(['taken by the next'])
+  runs.open()
+  await until(async () => (await places(sql, schema)).finished === 2)
   await assertOnePlace(sql, schema)
   await assertRunsRecordedOnce(sql, schema)
 })

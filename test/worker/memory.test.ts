@@ -1,8 +1,7 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { defineJob, GiveUp, typed } from 'millrace'
 import { expect, test } from 'vitest'
 import type { Mill } from '../../src/client.ts'
+import { liveHeap } from '../support/heap.ts'
 import { setup } from '../support/mill.ts'
 import { until } from '../support/until.ts'
 
@@ -29,7 +28,7 @@ test('a worker keeps nothing of the jobs it ran: its heap after 24 000 is what i
       const { rows } = await place.sql.query('select from leases limit 1')
       return rows.length === 0
     })
-    return heapBytes()
+    return liveHeap()
   }
   const early = await drained(WARM_UP)
   const late = await drained(JOBS)
@@ -46,12 +45,3 @@ async function enqueueInPieces(mill: Mill, jobs: number): Promise<void> {
     await mill.enqueueMany(noop, numbers)
   }
 }
-
-function heapBytes(): number {
-  collect()
-  return process.memoryUsage().heapUsed
-}
-
-// The collector can be asked for without a flag on the command line.
-setFlagsFromString('--expose-gc')
-const collect: () => void = runInNewContext('gc')

@@ -25,7 +25,7 @@ export function simulatedGitHub(): GitHub {
       const isFirst = !cached.has(login)
       cached.add(login)
       await latency(login, signal)
-      if (isFirst) throw new Error(`GET /users/${login} answered 503 Service Unavailable`)
+      if (isFirst) throw new Error(`GET /users/${login} answered 503`)
       return true
     },
     async isMergeable(pull, asOf, signal) {

@@ -45,6 +45,12 @@ export function readDeliveries(places: readonly string[] = OURS_AND_YOURS): read
   )
 }
 
+/** The door for a body: what an application parses it to. */
+export function parseBody(body: string): Payload {
+  const payload: Payload = JSON.parse(body)
+  return payload
+}
+
 const PACKAGE = '@octokit/webhooks-examples'
 
 interface ExamplesOfEvent {

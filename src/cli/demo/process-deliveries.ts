@@ -5,6 +5,7 @@ import { simulatedGitHub } from './github.ts'
 import { webhookHandlers } from './handlers.ts'
 import { kindsOf } from './kinds.ts'
 import type { WebhookKind } from './kinds.ts'
+import { parseBody } from './payloads.ts'
 import type { Delivery } from './payloads.ts'
 import { placed } from './place.ts'
 import type { Place } from './place.ts'
@@ -74,7 +75,7 @@ async function arrive(
   { id, event, body }: Delivery,
 ): Promise<void> {
   await application.transaction(async (transaction) => {
-    const input = { delivery: id, payload: JSON.parse(body) }
+    const input = { delivery: id, payload: parseBody(body) }
     const job = await mill.in(transaction).enqueue(kind, input)
     await transaction.query(placed(STORE_DELIVERY, place), [id, event, body, job.id])
   })

@@ -26,8 +26,7 @@ import { CREATE_TABLES } from './tables.ts'
 export async function runDemo({ config, output }: Invocation): Promise<ExitCode> {
   const deliveries = readDeliveries()
   const signal = shutdownSignal()
-  const where = config.database === undefined ? 'an embedded PostgreSQL' : 'a PostgreSQL server'
-  output.remark(`${deliveries.length} GitHub webhooks arrive and are processed, on ${where}`)
+  output.remark(startText(deliveries.length, config.database === undefined))
   await using site = await openSite(config)
   await using mill = await prepare(site)
   const { application, place } = site
@@ -66,6 +65,13 @@ export async function prepare({
   return open(application.database, { schema, prefix, migrate: 'auto' })
 }
 
+function startText(count: number, isEmbedded: boolean): string {
+  const where = isEmbedded
+    ? 'an embedded PostgreSQL, which needs some seconds to start'
+    : 'a PostgreSQL server'
+  return `${count} GitHub webhooks arrive and are processed, on ${where}`
+}
+
 async function readReport(
   site: Site,
   mill: Mill,
@@ -78,9 +84,9 @@ async function readReport(
     database: site.database,
     schema: place.schema,
     deliveries: deliveries.length,
-    isEmbedded: site.isEmbedded,
     summary,
-    evidence,
+    repositories: evidence.repositories,
+    senders: evidence.senders,
     findings: check(evidence, deliveries),
     next: nextCommands(summary, site.options),
     cleanup: site.cleanup,

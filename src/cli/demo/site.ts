@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { InvalidOptionError } from '../../errors.ts'
+import { migrations } from '../../index.ts'
 import type { Config } from '../config.ts'
 import { embeddedApplication, serverApplication } from './application.ts'
 import type { Application } from './application.ts'
@@ -16,7 +17,6 @@ import type { Place } from './place.ts'
 export interface Site extends AsyncDisposable {
   readonly application: Application
   readonly place: Place
-  readonly isEmbedded: boolean
   /** For people and programs: the URL without its password, or the directory. */
   readonly database: string
   /** What a command must be given to find this place again. */
@@ -42,7 +42,6 @@ async function embeddedSite(config: Config): Promise<Site> {
   return {
     application,
     place,
-    isEmbedded: true,
     database: directory,
     options: optionsText(directory, place),
     cleanup: `rm -r ${shellWord(directory)}`,
@@ -61,17 +60,23 @@ async function serverSite(config: Config, database: string): Promise<Site> {
   const url = serverUrl(database)
   const options = optionsText(url.password === '' ? database : null, place)
   url.password = ''
+  await demandServer(database)
   const application = await serverApplication(database)
   return {
     application,
     place,
-    isEmbedded: false,
     database: url.href,
     options,
     cleanup: `npx millrace demo --remove${options}`,
     keep: () => undefined,
     [Symbol.asyncDispose]: application.close,
   }
+}
+
+/** Asked through Millrace first, so that a server that cannot be reached is told as everywhere. */
+async function demandServer(database: string): Promise<void> {
+  await using tables = migrations(database)
+  await tables.status()
 }
 
 function serverUrl(database: string): URL {

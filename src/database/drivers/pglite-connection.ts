@@ -2,7 +2,7 @@ import { DatabaseError } from '../../errors.ts'
 import { PLAN_SETTINGS, type Row, type Value } from '../database.ts'
 import { lockDirectory } from './directory-lock.ts'
 import { translateError } from './translate-error.ts'
-import { patientTurns, type TakeTurn, turns } from './turns.ts'
+import { breathingTurns, patientTurns, type TakeTurn, turns } from './turns.ts'
 import type { Wire } from './wire.ts'
 
 /** What we need of a PGlite, or of a PGliteWorker. */
@@ -68,7 +68,7 @@ async function ownConnection(directory?: string): Promise<PgliteConnection> {
   const database: Pglite = new PGlite(directory === undefined ? {} : { dataDir: directory })
   await database.waitReady
   await database.exec(settingsText('set'))
-  const takeTurn = patientTurns(turns(), WAIT_LIMIT, waitError)
+  const takeTurn = breathingTurns(patientTurns(turns(), WAIT_LIMIT, waitError))
   return {
     database,
     takeTurn,
@@ -104,7 +104,7 @@ async function sharedConnection(database: Pglite): Promise<PgliteConnection> {
   }
   return {
     database,
-    takeTurn: patientTurns(enter, WAIT_LIMIT, waitError),
+    takeTurn: breathingTurns(patientTurns(enter, WAIT_LIMIT, waitError)),
     transaction: () => current,
     wire: wireOn(database, () => current ?? database, true),
     close: () => Promise.resolve(),

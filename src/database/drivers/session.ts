@@ -4,6 +4,7 @@ import { within } from './deadline.ts'
 import { OpenTransaction } from './open-transaction.ts'
 import { endsSession } from './sqlstates.ts'
 import { disconnected, translateError } from './translate-error.ts'
+import type { Circumstances } from './translate-error.ts'
 import type { TakeTurn } from './turns.ts'
 import type { Wire } from './wire.ts'
 
@@ -94,6 +95,13 @@ class WireSession implements Session {
     }
   }
 
+  // A library may report a broken socket in words that nobody knows (TLS has its own).
+  #failure(error: unknown, circumstances: Circumstances): DatabaseError {
+    const failure = translateError(error, circumstances)
+    const isUnheardOf = failure.sqlstate === null && !failure.retryable
+    return isUnheardOf && this.#wire.isGone ? disconnected(error, circumstances) : failure
+  }
+
   async #ask<T>(
     statement: string,
     mayHaveApplied: boolean,
@@ -104,7 +112,7 @@ class WireSession implements Session {
       const late = () => timeoutError(statement, this.#timeoutMs, mayHaveApplied)
       return await within(this.#timeoutMs, send(this.#wire), late)
     } catch (error) {
-      const failure = translateError(error, { statement, mayHaveApplied })
+      const failure = this.#failure(error, { statement, mayHaveApplied })
       if (isTheEnd(failure)) this.#wire.destroy()
       throw failure
     }

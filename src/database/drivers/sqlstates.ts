@@ -48,6 +48,7 @@ const RETRYABLE: readonly string[] = [
 
 const ENDING: readonly string[] = [
   '08',
+  '25006', // it ends by us: another of several hosts may take writes now
   '25P03',
   '25P04',
   '57P01',

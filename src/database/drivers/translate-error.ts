@@ -58,11 +58,14 @@ function serverError(
       statement,
       retryable: isRetryable(sqlstate),
       // A backend that ends at the very moment of its commit says the same as one that ended before.
-      outcomeUnknown: mayHaveApplied && endsSession(sqlstate),
+      outcomeUnknown: mayHaveApplied && endsSession(sqlstate) && sqlstate !== READ_ONLY,
     },
     { cause: error },
   )
 }
+
+// A server that takes no writes took none.
+const READ_ONLY = '25006'
 
 function subject({ statement }: { readonly statement: string | null }): string {
   return statement === null ? 'connecting to the database' : `statement ${statement}`

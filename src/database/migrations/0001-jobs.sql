@@ -289,7 +289,10 @@ create view millrace.all_jobs as
     (select j.created_at from millrace.jobs j where j.id = f.job_id),
     (select j.payload from millrace.jobs j where j.id = f.job_id),
     f.result,
-    f.error
+    coalesce(
+      f.error,
+      (select e.error from millrace.journal e where e.job_id = f.job_id and e.error is not null order by e.id desc limit 1)
+    )
   from millrace.finished f;
 
 comment on view millrace.all_jobs is 'One row per job with its state, for people who write SQL: the layout of the tables may change, this view stays.';

@@ -1,4 +1,4 @@
-import pg from 'pg'
+import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serverApplication } from '../../../src/cli/demo/application.ts'
 import { addsUp, check } from '../../../src/cli/demo/check.ts'
@@ -212,7 +212,7 @@ test('empty tables do not add up', async () => {
 
 /** What the check finds in the tables once they are spoiled; the spoiling is undone. */
 async function findingsAfter(spoil: string): Promise<readonly Finding[]> {
-  const client = new pg.Client({ connectionString: database.url })
+  const client = new Client({ connectionString: database.url })
   await client.connect()
   try {
     await client.query('begin')

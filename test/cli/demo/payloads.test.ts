@@ -10,11 +10,14 @@ test('the package holds 329 webhooks of 58 events, each with an id of its own', 
 })
 
 test('without the package the error says how to install it', () => {
-  const read = () => readDeliveries(['/nowhere/package.json'])
-  expect(read).toThrow(MissingPayloadsError)
-  expect(read).toThrow('Run: npm install --no-save @octokit/webhooks-examples@7')
+  expect(readNowhere).toThrow(MissingPayloadsError)
+  expect(readNowhere).toThrow('Run: npm install --no-save @octokit/webhooks-examples@7')
 })
 
 test('the package is also found in the project that the command is called from', () => {
   expect(readDeliveries(['/nowhere/package.json', import.meta.url])).toHaveLength(329)
 })
+
+function readNowhere() {
+  return readDeliveries(['/nowhere/package.json'])
+}
