@@ -1,28 +1,25 @@
-import { databaseClock } from './core/clock.ts'
-import type { Clock, DatabaseClock } from './core/clock.ts'
+import type { Clock } from './core/clock.ts'
 import { chance, makeId } from './core/id.ts'
-import { instantText } from './core/instant-text.ts'
 import type { Origin } from './core/telemetry.ts'
-import { checkDatabase } from './database/check.ts'
-import { takeSample } from './database/clock-sample.ts'
 import type { Engine, Queryable } from './database/database.ts'
 import { borrowedTransaction } from './database/drivers/borrowed.ts'
 import { executor } from './database/executor.ts'
 import type { Executor, Lane, Runner } from './database/executor.ts'
-import { migrateUp } from './database/migrate.ts'
+import { hintUntil } from './database/hint.ts'
 import { namespace } from './database/namespace.ts'
-import type { Namespace } from './database/namespace.ts'
 import type { Tx } from './database/transaction-types.ts'
 import { silentWakeups } from './database/silent-wakeups.ts'
+import { startCheck, STATEMENT_TIMEOUT, timingOf } from './database/start.ts'
 import { inTurn } from './database/turns-inside.ts'
 import { wakeups } from './database/wakeups.ts'
 import type { Wakeups } from './database/wakeups.ts'
-import { ClosedError, NotMigratedError } from './errors.ts'
+import { ClosedError } from './errors.ts'
 import { prepareAsk } from './jobs/ask.ts'
 import type { Ask } from './jobs/ask.ts'
 import { enqueuer } from './jobs/enqueue.ts'
 import { readJournal } from './jobs/inspect.ts'
 import type { EnqueueResult } from './jobs/job.ts'
+import type { JobKind } from './jobs/kind.ts'
 import { jobsOf } from './jobs/jobs.ts'
 import type { Jobs, JobsParts } from './jobs/jobs.ts'
 import { producer } from './jobs/producer.ts'
@@ -33,7 +30,13 @@ import type { QueueDecisions } from './queues/decisions.ts'
 import { queuesOf } from './queues/queues.ts'
 import type { Queues } from './queues/queues.ts'
 import { logNotices } from './telemetry/logger.ts'
+import type { ClaimOptions } from './worker/claim-handles.ts'
+import type { JobHandle } from './worker/handle.ts'
+import { handleDesk } from './worker/handle-desk.ts'
+import type { HandleDesk } from './worker/handle-desk.ts'
 import type { WorkerOptions } from './worker/options.ts'
+import { eventOutlets } from './worker/event-outlets.ts'
+import type { EventOutlets } from './worker/event-outlets.ts'
 import { makeWorker } from './worker/worker.ts'
 import type { Worker } from './worker/worker.ts'
 import { workerId } from './worker/working.ts'
@@ -53,6 +56,19 @@ export interface Mill extends Producer, AsyncDisposable {
   in<T>(transaction: T & Tx<T>): Producer
   /** A worker of this client; it does nothing until `start` or `run`. */
   worker(options?: WorkerOptions): Worker
+  /**
+   * Jobs to be run by your own hands: each handle is one run, ended by one of its verbs. Leases are
+   * not renewed by themselves (`handle.heartbeat`). Resolves at once, with none when none is due.
+   * Throws `InvalidOptionError`, and `DatabaseError` when the database stays away for 10 s.
+   *
+   * @example
+   * for (const job of await mill.claim({ kinds: [charge], limit: 10, lease: '5m' })) {
+   *   await job.complete(await chargeCard(job.input))
+   * }
+   */
+  claim<const Kinds extends readonly JobKind[]>(
+    options: ClaimOptions<Kinds>,
+  ): Promise<readonly JobHandle<Kinds[number]>[]>
   /** Stops this client's workers, writes what is under way, and ends its connections. */
   close(): Promise<void>
 }
@@ -68,7 +84,7 @@ export async function connect(
   const stopLogging = settings.logger === false ? undefined : logNotices(origin, settings.logger)
   const timing = timingOf(manual)
   try {
-    await check(engine, place, { migrate: settings.migrate, clock: timing.databaseClock })
+    await startCheck(engine, place, { migrate: settings.migrate, clock: timing.databaseClock })
     const statements = executor({
       engine,
       namespace: place,
@@ -101,38 +117,6 @@ export async function connect(
   }
 }
 
-/** Time is the database's, unless a test moves it by hand. */
-function timingOf(manual: Clock | undefined): {
-  readonly clock: Clock
-  readonly databaseClock: DatabaseClock | null
-} {
-  if (manual !== undefined) return { clock: manual, databaseClock: null }
-  const clock = databaseClock()
-  return { clock, databaseClock: clock }
-}
-
-// No statement of ours takes longer unless the connection is dead.
-const STATEMENT_TIMEOUT = 30_000
-// Jobs due within this are announced; beyond it polling is in time (E8).
-const HINT_WITHIN = 30_000
-
-/** The start check; the clock is set before anything asks it, since it never goes back. */
-async function check(
-  engine: Engine,
-  place: Namespace,
-  options: { readonly migrate: 'check' | 'auto'; readonly clock: DatabaseClock | null },
-): Promise<void> {
-  const session = await engine.connect({ purpose: 'check', timeoutMs: STATEMENT_TIMEOUT })
-  try {
-    if (options.clock !== null) await takeSample(session, options.clock, place)
-    if (options.migrate === 'auto') await migrateUp(session, place)
-    const problems = await checkDatabase(session, place)
-    if (problems.length > 0) throw new NotMigratedError(place.schema, problems)
-  } finally {
-    await session.close()
-  }
-}
-
 interface ClientParts {
   readonly engine: Engine
   readonly statements: Executor
@@ -151,7 +135,9 @@ class Client implements Mill {
   readonly #enqueuer: ReturnType<typeof enqueuer>
   readonly #decisions: QueueDecisions
   readonly #jobs: JobsParts
+  readonly #outlets: EventOutlets
   #wakeups: Wakeups | undefined
+  #desk: HandleDesk | undefined
   readonly #workers = new Set<Worker>()
   #closing: Promise<void> | undefined
 
@@ -167,14 +153,18 @@ class Client implements Mill {
     const own = this.#producer(this.#enqueuer.enqueue, this.#enqueuer.enqueueMany)
     this.enqueue = own.enqueue
     this.enqueueMany = own.enqueueMany
-    const runner = (): Runner => parts.statements.lane('read')
+    const { clock, events, lane } = parts.statements
+    const runner = (): Runner => lane('read')
     this.#jobs = jobsOf({
       runner,
-      clock: parts.statements.clock,
+      clock,
+      events,
       wakeups: () => this.#listening(),
       hintUntil: this.#hintUntil,
     })
     this.jobs = this.#jobs.jobs
+    const beside = (): Lane => lane(this.#wakeups === undefined ? 'enqueue' : 'maintenance')
+    this.#outlets = eventOutlets({ clock, events, lane: beside, ...parts.settings })
     const announce = parts.settings.wake === 'listen'
     this.queues = queuesOf({ runner, decisions: this.#decisions, announce })
   }
@@ -197,7 +187,7 @@ class Client implements Mill {
     if (this.#closing !== undefined) throw new ClosedError()
     const { statements, doubts } = this.#parts
     const worker: Worker = makeWorker({
-      id: workerId(makeId(statements.clock.now()).slice(-8).toLowerCase()),
+      id: this.#newWorkerId(),
       options,
       context: () => ({
         executor: statements,
@@ -211,6 +201,22 @@ class Client implements Mill {
     })
     this.#workers.add(worker)
     return worker
+  }
+
+  async claim<const Kinds extends readonly JobKind[]>(
+    options: ClaimOptions<Kinds>,
+  ): Promise<readonly JobHandle<Kinds[number]>[]> {
+    if (this.#closing !== undefined) throw new ClosedError()
+    const { statements: executor } = this.#parts
+    this.#desk ??= handleDesk({
+      worker: this.#newWorkerId(),
+      executor,
+      decisions: this.#decisions,
+      hintUntil: this.#hintUntil,
+    })
+    const handles = await this.#desk.claim(options)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of the kinds that were asked for
+    return handles as readonly JobHandle<Kinds[number]>[]
   }
 
   close(): Promise<void> {
@@ -227,7 +233,9 @@ class Client implements Mill {
     this.#jobs.close()
     try {
       await Promise.all([...this.#workers].map((worker) => worker.stop()))
+      await this.#desk?.close()
       await this.#enqueuer.idle()
+      await this.#outlets.close()
       await this.#wakeups?.close()
       await statements.close()
       await engine.close()
@@ -247,11 +255,12 @@ class Client implements Mill {
     return this.#wakeups
   }
 
-  readonly #hintUntil = (): string => {
-    const { settings, statements } = this.#parts
-    if (settings.wake === 'poll') return '-infinity'
-    return instantText(statements.clock.now() + HINT_WITHIN)
+  #newWorkerId(): string {
+    return workerId(makeId(this.#parts.statements.clock.now()).slice(-8).toLowerCase())
   }
+
+  readonly #hintUntil = (): string =>
+    hintUntil(this.#parts.settings.wake, this.#parts.statements.clock.now())
 
   #producer(
     one: (ask: Ask, hasGivenId: boolean) => Promise<EnqueueResult>,

@@ -11,6 +11,7 @@ export type { Logger } from './telemetry/logger.ts'
 // Define kinds
 export { defineJob } from './jobs/kind.ts'
 export type {
+  CarryOf,
   InputOf,
   JobKind,
   JobOptions,
@@ -40,14 +41,28 @@ export type { EnqueueOutcome, EnqueueResult } from './jobs/job.ts'
 // Work
 export { defineHandlers, isHandlers } from './worker/handlers.ts'
 export type { Handler, HandlerOptions, HandlerReturn, Handlers, Once } from './worker/handlers.ts'
-export type { Run } from './worker/run.ts'
+export type { Paused, PauseUntil, Run } from './worker/run.ts'
+export type { Transaction } from './worker/run-transaction.ts'
+export type { TransactionOf, TransactionSource } from './worker/transaction-source.ts'
 export { GiveUp, RetryIn } from './worker/verdict.ts'
 export { shutdownSignal } from './worker/shutdown.ts'
 export type { WorkerOptions } from './worker/options.ts'
 export type { Worker } from './worker/worker.ts'
+export type { ClaimOptions } from './worker/claim-handles.ts'
+export type { Handle, JobHandle } from './worker/handle.ts'
+
+// Decide about queues
+export type { QueueRecord, Queues } from './queues/queues.ts'
+export type { QueueDefaults } from './jobs/queue-defaults.ts'
 
 // Look inside
 export type { Jobs } from './jobs/jobs.ts'
+export type { ExplainReason, ExplainReport } from './jobs/explain.ts'
+export type { Count, QueueStats, Stats } from './jobs/stats.ts'
+export type { EventsOptions, JobNews } from './jobs/event-news.ts'
+export type { SentEvent } from './jobs/event-text.ts'
+export type { JobEvent, JobEventName } from './core/job-events.ts'
+export type { Notice, Origin, RunContext, StatementContext } from './core/telemetry.ts'
 export type {
   CancelledJob,
   CompletedJob,
@@ -66,6 +81,7 @@ export type {
   ListOptions,
   Page,
   PendingJob,
+  Progress,
   RunEntry,
   RunningJob,
 } from './jobs/job.ts'
@@ -85,6 +101,15 @@ export type { GrantOptions, Migrations, MigrationsOptions, UpOptions } from './m
 export type { Migrated } from './database/migrate.ts'
 export type { DatabaseProblem, ProblemCode } from './database/migration-history.ts'
 export type { MigrationState, MigrationStatus } from './database/migration-status.ts'
+
+// Verify
+export { statements, verify } from './database/verify.ts'
+export type {
+  Disagreement,
+  StatementsOptions,
+  StatementText,
+  Verification,
+} from './database/verify.ts'
 
 // Errors
 export {

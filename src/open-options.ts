@@ -15,6 +15,11 @@ export interface OpenOptions {
   migrate?: 'check' | 'auto' | undefined
   /** `listen` wakes workers by NOTIFY, `poll` leaves it out (poolers in transaction mode). Default `listen`. */
   wake?: 'listen' | 'poll' | undefined
+  /**
+   * Tell other processes what becomes of jobs here, for their `mill.jobs.events()`. Default false: it
+   * adds notifications to every process that listens, one for some 40 events.
+   */
+  events?: boolean | undefined
   /** The largest payload, in bytes of JSON. Default 262 144 (256 kB). */
   maxPayload?: number | undefined
   /** Prepare statements on our own connections. Default true; false behind poolers that cannot. */
@@ -29,6 +34,7 @@ export interface OpenSettings {
   readonly prefix: string | undefined
   readonly migrate: 'check' | 'auto'
   readonly wake: 'listen' | 'poll'
+  readonly shareEvents: boolean
   readonly maxPayload: number
   readonly prepare: boolean
   readonly logger: Logger | false
@@ -42,6 +48,7 @@ export function openSettings(options: OpenOptions, isEmbedded: boolean): OpenSet
     'prefix',
     'migrate',
     'wake',
+    'events',
     'maxPayload',
     'prepare',
     'logger',
@@ -54,10 +61,24 @@ export function openSettings(options: OpenOptions, isEmbedded: boolean): OpenSet
       'auto',
     ]),
     wake: oneOf('wake', options.wake ?? 'listen', ['listen', 'poll']),
+    shareEvents: shareEvents(options),
     maxPayload: payloadLimit(options.maxPayload ?? MAX_PAYLOAD),
     prepare: options.prepare ?? true,
     logger: loggerFrom(options.logger ?? stderrLogger),
   }
+}
+
+function shareEvents({ events = false, wake }: OpenOptions): boolean {
+  if (typeof events !== 'boolean')
+    throw new InvalidOptionError('events', events, 'give true or false')
+  if (events && wake === 'poll') {
+    throw new InvalidOptionError(
+      'events',
+      events,
+      "they are notifications, which wake: 'poll' leaves out. Leave out one of the two",
+    )
+  }
+  return events
 }
 
 // Found out here, and not when there is something to tell.

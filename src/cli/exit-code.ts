@@ -8,13 +8,14 @@ import {
   PayloadTooLargeError,
   UnknownJobError,
   UnknownKindError,
+  WaitTimeoutError,
 } from '../errors.ts'
 
 /** What the shell is told; `docs/reference/cli.md` lists them. */
 export type ExitCode = 0 | 1 | 2 | 3 | 4
 
 export const DONE: ExitCode = 0
-/** The answer is no: not ready, not found. */
+/** The answer is no: not ready, not found, not in time, not applied. */
 export const NO: ExitCode = 1
 /** The command line is wrong: an unknown option, a bad value. */
 export const MISUSED: ExitCode = 2
@@ -25,11 +26,13 @@ export const FAILED: ExitCode = 4
 
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : MISUSED
-  if (error instanceof NotMigratedError || error instanceof UnknownJobError) return NO
+  if (REFUSED.some((each) => error instanceof each)) return NO
   if (MISUSES.some((each) => error instanceof each)) return MISUSED
   if (error instanceof DatabaseError && isUnreachable(error)) return UNREACHABLE
   return FAILED
 }
+
+const REFUSED = [NotMigratedError, UnknownJobError, WaitTimeoutError]
 
 const MISUSES = [
   InvalidInputError,

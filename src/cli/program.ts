@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { addCleanupCommand } from './commands/cleanup.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addEnqueueCommand } from './commands/enqueue.ts'
 import { addJobsCommands } from './commands/jobs.ts'
 import { addMigrateCommands } from './commands/migrate.ts'
+import { addQueuesCommands } from './commands/queues.ts'
 import { addWorkCommand } from './commands/work.ts'
 import { addGlobalOptions } from './config.ts'
 import { exitCodeOf } from './exit-code.ts'
@@ -35,6 +37,8 @@ function program(isJson: boolean): Command {
   addEnqueueCommand(made)
   addWorkCommand(made)
   addJobsCommands(made)
+  addCleanupCommand(made)
+  addQueuesCommands(made)
   return made
 }
 

@@ -1,3 +1,4 @@
+import type { Priority } from '../index.ts'
 import { InvalidOptionError } from '../errors.ts'
 
 /** An instant from the command line. A date alone is its first instant in UTC. */
@@ -16,3 +17,26 @@ export function countOption(option: string, text: string, least: number): number
 
 // A time without its zone would mean another instant on another machine.
 const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/
+
+const PRIORITIES: ReadonlyMap<string, Priority> = new Map<string, Priority>([
+  ['high', 'high'],
+  ['normal', 'normal'],
+  ['low', 'low'],
+  ['0', 0],
+  ['1', 1],
+  ['2', 2],
+  ['3', 3],
+  ['4', 4],
+  ['5', 5],
+  ['6', 6],
+  ['7', 7],
+  ['8', 8],
+  ['9', 9],
+])
+
+/** 0 to 9, or one of the three words. */
+export function priorityOption(option: string, text: string): Priority {
+  const priority = PRIORITIES.get(text)
+  if (priority !== undefined) return priority
+  throw new InvalidOptionError(option, text, 'give 0 (first) to 9, or high, normal, low')
+}

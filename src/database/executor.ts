@@ -1,5 +1,7 @@
 import type { Clock, DatabaseClock } from '../core/clock.ts'
 import { instantText } from '../core/instant-text.ts'
+import { jobEvents } from '../core/job-events.ts'
+import type { JobEvents } from '../core/job-events.ts'
 import { statementChannel } from '../core/telemetry.ts'
 import type { Origin } from '../core/telemetry.ts'
 import { ClosedError } from '../errors.ts'
@@ -32,6 +34,8 @@ export interface Executor {
   readonly clock: Clock
   readonly namespace: Namespace
   readonly origin: Origin
+  /** What becomes of this client's jobs is told here. */
+  readonly events: JobEvents
   readonly engine: Engine
   /** The lane of a purpose; the same purpose is the same lane. */
   lane(purpose: string): Lane
@@ -77,6 +81,7 @@ export function executor(options: ExecutorOptions): Executor {
     clock: options.clock,
     namespace: options.namespace,
     origin: options.origin,
+    events: jobEvents(options.origin, options.clock.now),
     engine: options.engine,
     lane,
     async borrow(transaction) {

@@ -1,3 +1,5 @@
+import { instantText } from '../core/instant-text.ts'
+
 /**
  * What a notification on a namespace's channel tells: hints only, polling is the truth. `resync` is
  * made here and never sent: notifications may have been missed, so look at everything.
@@ -5,7 +7,7 @@
 export type WakeHint = SentHint | { readonly type: 'resync' }
 
 /** The hints that are sent. */
-export type SentHint = DueHint | CancelHint | JobHint | QueuesHint
+export type SentHint = DueHint | CancelHint | JobHint | QueuesHint | RerunHint | EventsHint
 
 /** A job of this queue is due at this instant (milliseconds since the Unix epoch), past or future. */
 export interface DueHint {
@@ -31,13 +33,24 @@ export interface QueuesHint {
   readonly type: 'queues'
 }
 
+/** What became of jobs elsewhere, in words that `jobs/event-text.ts` knows. */
+export interface EventsHint {
+  readonly type: 'events'
+  readonly text: string
+}
+
+/** An ask waits for the end of a run of its key: look for it each second until it is due. */
+export interface RerunHint {
+  readonly type: 'rerun'
+}
+
 /**
  * Reads a payload: `due <milliseconds since the epoch> <queue>`, `cancel <worker>`, `wait <id>`,
- * `ended <id>` or `queues`, where the last part is the rest, whatever it holds. Answers undefined for anything
- * else: a newer release may send more words.
+ * `ended <id>`, `events <list>`, `queues` or `rerun`, where the last part is the rest, whatever it holds. Answers
+ * undefined for anything else: a newer release may send more words.
  */
 export function parseHint(payload: string): SentHint | undefined {
-  if (payload === 'queues') return { type: 'queues' }
+  if (payload === 'queues' || payload === 'rerun') return { type: payload }
   const [, dueAt, queue] = DUE.exec(payload) ?? []
   if (dueAt !== undefined && queue !== undefined) {
     return { type: 'due', queue, dueAt: Number(dueAt) }
@@ -49,11 +62,21 @@ export function parseHint(payload: string): SentHint | undefined {
     case 'wait':
     case 'ended':
       return { type: word, id: rest }
+    case 'events':
+      return { type: word, text: rest }
     default:
       return undefined
   }
 }
 
+/** Until which instant a job is announced now; `-infinity` where hints are not sent at all. */
+export function hintUntil(wake: 'listen' | 'poll', now: number): string {
+  return wake === 'poll' ? '-infinity' : instantText(now + HINT_WITHIN)
+}
+
+// Jobs due within this are announced; beyond it polling is in time (E8).
+const HINT_WITHIN = 30_000
+
 // SQL may send a fraction of a millisecond with it.
 const DUE = /^due (-?\d{1,15}(?:\.\d+)?) (.+)$/s
-const NAMED = /^(cancel|wait|ended) (.+)$/s
+const NAMED = /^(cancel|wait|ended|events) (.+)$/s

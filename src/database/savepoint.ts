@@ -29,7 +29,11 @@ export async function withSavepoint<T>(runner: Runner, work: () => Promise<T>): 
     return result
   } catch (error) {
     // Where even this fails the whole transaction is lost, and the first error is the one to tell.
-    await runner.run(rollBackToSavepoint, {}).catch(() => undefined)
+    // Released after it: the same name may stand for an outer savepoint, to which others go back.
+    await runner
+      .run(rollBackToSavepoint, {})
+      .then(() => runner.run(releaseSavepoint, {}))
+      .catch(() => undefined)
     throw error
   }
 }

@@ -18,6 +18,15 @@ export interface Statement<Params extends Parameters = Parameters, Result = unkn
 }
 
 export type Parameters = Readonly<Record<string, Value>>
+
+// For whoever looks at all of them (`verify`): a list kept by hand would miss the newest.
+const defined = new Map<string, Statement<never>>()
+
+/** Every statement of the modules that were loaded, by name. */
+export function definedStatements(): readonly Statement<never>[] {
+  return [...defined.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1))
+}
+
 /** Defines a statement. Parameters are found in the text; `::` casts and quoted text are left alone. */
 export function statement<Params extends Parameters, Result>(
   name: string,
@@ -27,7 +36,9 @@ export function statement<Params extends Parameters, Result>(
   for (const [, parameter] of text.matchAll(PARAMETER)) {
     if (parameter !== undefined && !parameters.includes(parameter)) parameters.push(parameter)
   }
-  return { name, text: text.trim(), parameters }
+  const made: Statement<Params, Result> = { name, text: text.trim(), parameters }
+  defined.set(name, made)
+  return made
 }
 
 /** The statement's text for one namespace, with `$1 … $n`. Cached: a namespace renders each once. */

@@ -1,78 +1,75 @@
 import { instantText } from '../core/instant-text.ts'
 import { MOST_BYTES, MOST_ROWS } from '../database/batcher.ts'
-import type { Executor, Runner } from '../database/executor.ts'
+import type { Executor, Lane, Runner } from '../database/executor.ts'
 import { repeat } from '../database/repeat.ts'
 import { withSavepoint } from '../database/savepoint.ts'
 import { DatabaseError } from '../errors.ts'
 import type { Ask } from './ask.ts'
+import { tookEffect } from './asked-earlier.ts'
 import { enqueuedJobs } from './enqueue-statements.ts'
-import { answers, bytesOf, insertRows, untilOutlasted } from './insert.ts'
+import { answers, bytesOf, insertRows, passesForKeys, untilOutlasted } from './insert.ts'
 import type { EnqueueResult } from './job.ts'
-import { byKey, isKeyed } from './keyed-ask.ts'
-import type { KeyedAsk } from './keyed-ask.ts'
-import { placeAll } from './keyed-enqueue.ts'
+import { isKeyed } from './keyed-ask.ts'
+import { keyedBulk } from './keyed-bulk.ts'
+import type { KeyedBulkOptions, KeyedTries, Numbered } from './keyed-bulk.ts'
 
 /**
  * Any number of asks, all or nothing, in statements that each fit. Asks without a key are written as
- * they are read. Asks with a key wait for the end of the call and go in the order of their keys (M6:
- * two calls that share keys then wait for each other, and never in a circle), those of one key in
- * the order of the call.
+ * they are read; those with a key wait for the end of the call, since they go in the order of their
+ * keys. A call that fits one statement is repeated where the database is away for a moment; what was
+ * read from a longer one is gone, and its caller is told.
  */
 export interface BulkEnqueue {
   own(asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]>
   on(runner: Runner, asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]>
 }
 
-export interface BulkOptions {
+export interface BulkOptions extends KeyedBulkOptions {
   readonly executor: Executor
-  readonly hintUntil: () => string
   /** One statement's worth without keys, on the client's own connection, repeated where it must be. */
   readonly plain: (asks: readonly Ask[]) => Promise<readonly EnqueueResult[]>
-  readonly keyed: (
-    runner: Runner,
-    ask: KeyedAsk,
-    tries: { readonly askedAt: string; readonly isUncertain: boolean },
-  ) => Promise<EnqueueResult>
-}
-
-// Keyed payloads are at most 256 kB by default; this many of them stay well within a statement.
-const PLACED_AT_ONCE = 500
-
-interface Placed {
-  readonly ask: KeyedAsk
-  readonly result: EnqueueResult | null
 }
 
 export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
   const { executor, hintUntil } = options
   const { clock } = executor
+  const bulk = keyedBulk(options)
 
   async function own(asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]> {
-    const read = chunksOf(asks)
-    // Where there is only one connection a transaction would keep out what the inputs come from.
-    const chunks = executor.engine.isSingleConnection ? readAhead(read) : read
-    try {
-      return await writeAll(chunks)
-    } finally {
-      await chunks.return()
-    }
-  }
-
-  async function writeAll(chunks: Chunks): Promise<readonly EnqueueResult[]> {
+    const chunks = chunksOf(asks)
     const first = await chunks.next()
     if (first.done === true) return []
     const second = await chunks.next()
-    if (second.done === true && !first.value.some(isKeyed)) return options.plain(first.value)
     const many = executor.lane('enqueue many')
     const askedAt = instantText(clock.now())
-    const ahead = second.done === true ? [first.value] : [first.value, second.value]
+    if (second.done !== true) {
+      const all = resumed([first.value, second.value], chunks)
+      return attempt(many, all, { askedAt, isUncertain: false })
+    }
+    if (!first.value.some(isKeyed)) return options.plain(first.value)
+    return repeat({ clock, until: untilOutlasted(clock), passes: passesForKeys }, (isUncertain) =>
+      attempt(many, resumed([first.value], chunks), { askedAt, isUncertain }),
+    )
+  }
+
+  /** A commit whose answer was lost is looked up: what became of one ask tells of all (M8). */
+  async function attempt(
+    many: Lane,
+    chunks: AsyncIterable<readonly Ask[]>,
+    tries: KeyedTries,
+  ): Promise<readonly EnqueueResult[]> {
     let results: readonly EnqueueResult[] = []
     try {
       await many.transaction(async (runner) => {
-        results = await write(runner, resumed(ahead, chunks), askedAt)
+        results = await write(runner, chunks, tries)
       })
     } catch (error) {
-      if (!isUncertain(error) || !(await tookEffect(many, results, askedAt))) throw error
+      const isOpen = error instanceof DatabaseError && error.outcomeUnknown && results.length > 0
+      if (!isOpen) throw error
+      const found = await repeat({ clock, until: untilOutlasted(clock) }, () =>
+        tookEffect(many, results, tries.askedAt),
+      )
+      if (!found) throw error
     }
     return results
   }
@@ -80,10 +77,10 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
   async function write(
     runner: Runner,
     chunks: AsyncIterable<readonly Ask[]>,
-    askedAt: string,
+    tries: KeyedTries,
   ): Promise<readonly EnqueueResult[]> {
     const results = new Map<number, EnqueueResult>()
-    const keyed: { readonly ask: KeyedAsk; readonly index: number }[] = []
+    const keyed: Numbered[] = []
     let index = 0
     for await (const chunk of chunks) {
       const plain: { readonly ask: Ask; readonly index: number }[] = []
@@ -92,71 +89,39 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
         else plain.push({ ask, index })
         index += 1
       }
-      const inserted = await writePlain(
-        runner,
-        plain.map(({ ask }) => ask),
-        askedAt,
-      )
-      for (const [at, result] of inserted.entries()) results.set(plain[at]?.index ?? -1, result)
+      const asks = plain.map(({ ask }) => ask)
+      const written = await writePlain(runner, asks, tries)
+      for (const [at, result] of written.entries()) results.set(plain[at]?.index ?? -1, result)
     }
-    for (const { ask, index: at, result } of await writeKeyed(runner, keyed, askedAt)) {
-      results.set(at, result ?? (await options.keyed(runner, ask, { askedAt, isUncertain: false })))
-    }
+    for (const [at, result] of await bulk.write(runner, keyed, tries)) results.set(at, result)
     return [...results].toSorted(([a], [b]) => a - b).map(([, result]) => result)
-  }
-
-  /** First asks of their keys get their places together; what is left meets a job, and goes one by one after them. */
-  async function writeKeyed(
-    runner: Runner,
-    asks: readonly { readonly ask: KeyedAsk; readonly index: number }[],
-    askedAt: string,
-  ): Promise<readonly (Placed & { readonly index: number })[]> {
-    const sorted = asks.toSorted((a, b) => byKey(a.ask, b.ask))
-    const first = firstOfKeys(sorted.map(({ ask }) => ask))
-    const placed = new Set<string>()
-    for (let start = 0; start < first.length; start += PLACED_AT_ONCE) {
-      const some = first.slice(start, start + PLACED_AT_ONCE)
-      for (const id of await placeAll(some, runner, { hintUntil, askedAt })) placed.add(id)
-    }
-    return sorted.map(({ ask, index }) => ({
-      ask,
-      index,
-      result: placed.delete(ask.id) ? { id: ask.id, outcome: 'inserted', asked: ask.id } : null,
-    }))
   }
 
   async function writePlain(
     runner: Runner,
     asks: readonly Ask[],
-    now: string,
+    { askedAt: now, isUncertain }: KeyedTries,
   ): Promise<readonly EnqueueResult[]> {
     if (asks.length === 0) return []
-    return answers(asks, await insertRows(runner, asks, { hint_until: hintUntil(), now }))
-  }
-
-  /** The answer to the commit was lost: one job of it tells for all (M8). */
-  async function tookEffect(
-    many: Runner,
-    results: readonly EnqueueResult[],
-    askedAt: string,
-  ): Promise<boolean> {
-    const inserted = results.find(({ outcome }) => outcome === 'inserted')
-    if (inserted === undefined) return false
-    return repeat({ clock, until: untilOutlasted(clock) }, async () => {
-      const params = { ids: `{${inserted.id}}`, asked_at: askedAt }
-      return (await many.run(enqueuedJobs, params)).length > 0
-    })
+    const inserted = new Set(await insertRows(runner, asks, { hint_until: hintUntil(), now }))
+    if (isUncertain) {
+      const ids = `{${asks.map((ask) => ask.id).join(',')}}`
+      for (const { id } of await runner.run(enqueuedJobs, { ids, asked_at: now })) inserted.add(id)
+    }
+    return answers(asks, inserted)
   }
 
   return {
     own,
     on: (runner, asks) =>
-      withSavepoint(runner, () => write(runner, chunksOf(asks), instantText(clock.now()))),
+      withSavepoint(runner, () =>
+        write(runner, chunksOf(asks), { askedAt: instantText(clock.now()), isUncertain: false }),
+      ),
   }
 }
 
 /** Asks in pieces that fit a statement each, read as they are needed. */
-async function* chunksOf(asks: AsyncIterable<Ask>): Chunks {
+async function* chunksOf(asks: AsyncIterable<Ask>): AsyncGenerator<readonly Ask[], void> {
   let chunk: Ask[] = []
   let bytes = 0
   for await (const ask of asks) {
@@ -172,28 +137,7 @@ async function* chunksOf(asks: AsyncIterable<Ask>): Chunks {
   if (chunk.length > 0) yield chunk
 }
 
-type Chunks = AsyncGenerator<readonly Ask[], void>
-
-async function* readAhead(chunks: Chunks): Chunks {
-  const all: (readonly Ask[])[] = []
-  for await (const chunk of chunks) all.push(chunk)
-  yield* all
-}
-
 async function* resumed<T>(ahead: readonly T[], rest: AsyncIterable<T>): AsyncGenerator<T, void> {
   yield* ahead
   yield* rest
-}
-
-/** The first ask of each key, where keys are placed by their index alone. Asks are sorted by key. */
-function firstOfKeys(sorted: readonly KeyedAsk[]): readonly KeyedAsk[] {
-  return sorted.filter((ask, index) => {
-    const before = sorted[index - 1]
-    const isFirst = before === undefined || byKey(before, ask) !== 0
-    return isFirst && (ask.keyed.mode.type === 'pending' || ask.keyed.mode.type === 'debounce')
-  })
-}
-
-function isUncertain(error: unknown): boolean {
-  return error instanceof DatabaseError && error.outcomeUnknown
 }

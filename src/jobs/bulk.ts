@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts'
+import type { JobEvents } from '../core/job-events.ts'
 import { wait } from '../core/wait.ts'
 import type { Runner } from '../database/executor.ts'
 import { DatabaseError } from '../errors.ts'
@@ -33,6 +34,7 @@ export const BULK_OPTIONS: readonly string[] = ['dryRun', 'onProgress', 'signal'
 export interface BulkContext {
   readonly runner: () => Runner
   readonly clock: Clock
+  readonly events?: JobEvents | undefined
   /** Until which instant a job is announced; `-infinity` where nothing is. */
   readonly hintUntil: () => string
 }

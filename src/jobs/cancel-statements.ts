@@ -11,10 +11,12 @@ export type CancelParams = {
   readonly hint_until: string
 }
 
-/** What was cancelled, or asked to end; kind and key where a run was ended here. */
+/** What was cancelled, or asked to end: then all but the id is null. The key where a run was ended here. */
 export interface CancelledRow {
   readonly job_id: string
   readonly kind: string | null
+  readonly queue: string | null
+  readonly run: number | null
   readonly dedup_key: string | null
 }
 
@@ -78,8 +80,12 @@ asked as (
   returning job_id, worker
 ),
 ${toldWorkers('asked')}
-select done.job_id, null::text as kind, null::text as dedup_key
-from (select job_id from gone union all select job_id from asked) done
+select done.job_id, done.kind, done.queue, done.run, null::text as dedup_key
+from (
+  select job_id, kind, queue, run from gone
+  union all
+  select job_id, null::text, null::text, null::int4 from asked
+) done
 where (select sent from hints) is not null`,
 )
 
@@ -122,7 +128,7 @@ ended as (
   on conflict (job_id) do nothing
 ),
 ${toldWorkers('taken')}
-select done.job_id, done.kind, done.dedup_key
+select done.job_id, done.kind, done.queue, done.run, done.dedup_key
 from done
 where (select sent from hints) is not null`,
 )

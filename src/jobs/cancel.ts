@@ -5,7 +5,7 @@ import { cancelJobs, forceCancelJobs } from './cancel-statements.ts'
 import type { CancelledRow } from './cancel-statements.ts'
 import { saidText } from './decided-by.ts'
 import type { JobFilter } from './job.ts'
-import { releaseReruns } from './key-statements.ts'
+import { releaseRerunsOf } from './rerun-statements.ts'
 
 export interface CancelOptions extends Bulk {
   /** Who asks, kept with the record: at most 1 000 bytes. */
@@ -33,14 +33,20 @@ export function cancel(
     const statement = force ? forceCancelJobs : cancelJobs
     const hint_until = context.hintUntil()
     const rows = await context.runner().run(statement, { ids, states, ...said, hint_until })
-    for (const row of rows) await freeKey(row)
+    for (const { job_id: id, kind, queue, run } of rows) {
+      if (kind === null || queue === null) continue
+      context.events?.tell('cancelled', { id, kind, queue, run: run ?? 0 })
+    }
+    await freeKeys(rows)
     return rows.map(({ job_id }) => job_id)
   }
 
-  /** What waited for the end of a run of this key is due (D1). */
-  async function freeKey({ kind, dedup_key }: CancelledRow): Promise<void> {
-    if (kind === null || dedup_key === null) return
-    await context.runner().run(releaseReruns, { kind, dedup_key, hint_until: context.hintUntil() })
+  /** What waited for the end of a run of these keys is due (D1). */
+  async function freeKeys(rows: readonly CancelledRow[]): Promise<void> {
+    const keys = rows.filter(({ kind, dedup_key }) => kind !== null && dedup_key !== null)
+    if (keys.length === 0) return
+    const hint_until = context.hintUntil()
+    await context.runner().run(releaseRerunsOf, { keys: JSON.stringify(keys), hint_until })
   }
 
   return changeJobs(which, { states: ['pending', 'running'], apply }, { bulk, context })

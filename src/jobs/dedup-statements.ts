@@ -1,132 +1,6 @@
 import { statement } from '../database/statement.ts'
 import type { Statement } from '../database/statement.ts'
 import { ASK_COLUMNS, hintsOf } from './enqueue-statements.ts'
-import type { AskRow } from './enqueue-statements.ts'
-import { pruneAt } from './retention-statements.ts'
-
-/** A keyed ask; `rerun`: it waits until the running twin of its key ends. */
-export interface KeyedRow extends AskRow {
-  readonly dedup_key: string
-  readonly is_rerun?: boolean
-}
-
-export interface PlacedRow {
-  readonly id: string
-}
-
-export const KEYED: string = `
-x as materialized (
-  select *
-  from json_to_recordset($asks::text::json) as a(dedup_key text, is_rerun boolean, ${ASK_COLUMNS}
-  )
-)`
-
-// An expired job still stands where asks of its key are taken, until somebody sweeps: the ask that
-// meets it moves it to its end first (D4).
-const EXPIRED = `
-expired as (
-  delete from millrace.ready
-  where job_id = any (array(
-      select r.job_id
-      from x
-      cross join lateral (
-        select r.job_id
-        from millrace.ready r
-        where r.kind = x.kind and r.dedup_key = x.dedup_key and r.sibling = ''
-          and (r.expires_at <= $now::text::timestamptz) is true
-      ) r
-    ))
-    and (expires_at <= $now::text::timestamptz) is true
-  returning job_id, kind, queue, run, failures
-),
-swept as (
-  insert into millrace.finished (job_id, state, reason, kind, queue, run, failures, finished_at, prune_at)
-  select
-    e.job_id, 'dead', 'expired', e.kind, e.queue, e.run, e.failures, $now::text::timestamptz,
-    ${pruneAt('e.job_id', 'dead')}
-  from expired e
-  on conflict (job_id) do nothing
-)`
-
-export const DUE: string = `
-    case when x.is_rerun then 'infinity'::timestamptz
-      else greatest($now::text::timestamptz, x.due_at, $now::text::timestamptz + x.delay_ms * interval '1 millisecond')
-    end,
-    coalesce(x.expires_at, $now::text::timestamptz + x.expires_after_ms * interval '1 millisecond'),
-    x.lease_ms, 0, 0, case when x.is_rerun then 'rerun' end, x.dedup_key`
-
-// First asks of their keys (D4): the place decides, by the unique (kind, dedup_key, sibling); the body
-// comes from its RETURNING and has no \`on conflict\`, so that an id that exists after all undoes the
-// place. In the order of the keys (M6); of two with one key the first wins. What gets no place met a
-// job of its key, or is a repeated ask: a look tells.
-export const placeKeyed: Statement<{ asks: string; hint_until: string; now?: string }, PlacedRow> =
-  statement(
-    'place_keyed',
-    `
-with ${KEYED},
-${EXPIRED},
-place as (
-  insert into millrace.ready (
-    job_id, queue, kind, priority, due_at, expires_at, lease_ms, run, failures, reason, dedup_key, sibling
-  )
-  select x.id, x.queue, x.kind, x.priority, ${DUE}, ''
-  from x
-  left join (select count(*) as swept from expired) e on true
-  where not exists (
-      select from millrace.ready r
-      where r.kind = x.kind and r.dedup_key = x.dedup_key
-        and (r.expires_at is null or r.expires_at > $now::text::timestamptz)
-    )
-    and not exists (select from millrace.jobs j where j.id = x.id)
-    and not exists (select from millrace.journal e where e.asked_id = x.id)
-  order by x.kind, x.dedup_key, x.id
-  on conflict (kind, dedup_key, sibling) where dedup_key is not null do nothing
-  returning job_id, queue, due_at
-),
-body as (
-  insert into millrace.jobs (id, kind, queue, payload, priority, created_at, options, dedup_key)
-  select x.id, x.kind, x.queue, x.payload::json, x.priority, $now::text::timestamptz, x.options::json, x.dedup_key
-  from place
-  join x on x.id = place.job_id
-  returning id
-),
-${hintsOf('place')}
-select body.id
-from body
-where (select sent from hints) is not null`,
-  )
-
-// A second job of its key on purpose: it stands beside the other, like a job that returned.
-export const placeIndependent: Statement<
-  { asks: string; hint_until: string; now?: string },
-  PlacedRow
-> = statement(
-  'place_independent',
-  `
-with ${KEYED},
-body as (
-  insert into millrace.jobs (id, kind, queue, payload, priority, created_at, options, dedup_key)
-  select id, kind, queue, payload::json, priority, $now::text::timestamptz, options::json, dedup_key
-  from x
-  order by id
-  on conflict (id) do nothing
-  returning id
-),
-place as (
-  insert into millrace.ready (
-    job_id, queue, kind, priority, due_at, expires_at, lease_ms, run, failures, reason, dedup_key, sibling
-  )
-  select x.id, x.queue, x.kind, x.priority, ${DUE}, x.id
-  from body
-  join x on x.id = body.id
-  on conflict (job_id) do nothing
-  returning queue, due_at
-),
-${hintsOf('place')}
-select body.id
-from body
-where (select sent from hints) is not null`,
-)
 
 /** What a keyed ask that got no place met. */
 export interface KeyLook {
@@ -136,6 +10,7 @@ export interface KeyLook {
   /** Where the ask was merged already, and how. */
   readonly merged_into: string | null
   readonly merged_as: string | null
+  readonly merged_at: number | null
   /** The running twin that has no cancel request. */
   readonly running: string | null
   /** The pending job that takes asks of the key: its row version guards the merge. */
@@ -148,7 +23,8 @@ export interface KeyLook {
   readonly carry: string | null
 }
 
-// One snapshot over everything that decides. \`|| ''\`: a plain order by job_id lets the primary key in.
+// One snapshot over everything that decides. The oldest of a key is the one that took its slot, or the
+// first of those that stand beside it under their ids: two probes, however many there are.
 export const lookAtKey: Statement<{ id: string; kind: string; dedup_key: string }, KeyLook> =
   statement(
     'look_at_key',
@@ -157,6 +33,7 @@ select
   j.id as repeated,
   (extract(epoch from j.created_at) * 1000)::float8 as repeated_at,
   m.job_id as merged_into, m.decision as merged_as,
+  (extract(epoch from m.at) * 1000)::float8 as merged_at,
   (
     select min(l.job_id)
     from millrace.leases l
@@ -167,13 +44,28 @@ select
   (select s.carry::text from millrace.carries s where s.job_id = c.job_id) as carry
 from (values (1)) one (one)
 left join lateral (select id, created_at from millrace.jobs where id = $id::text) j on true
-left join lateral (select job_id, decision from millrace.journal where asked_id = $id::text limit 1) m on true
+left join lateral (select job_id, decision, at from millrace.journal where asked_id = $id::text limit 1) m on true
 left join lateral (
-  select r.job_id, r.ctid, r.xmin, r.run, r.failures
-  from millrace.ready r
-  where r.kind = $kind::text and r.dedup_key = $dedup_key::text
-    and (r.expires_at is null or r.expires_at > $now::text::timestamptz)
-  order by r.job_id || ''
+  select k.*
+  from (
+    (
+      select r.job_id, r.ctid, r.xmin, r.run, r.failures
+      from millrace.ready r
+      where r.kind = $kind::text and r.dedup_key = $dedup_key::text and r.sibling = ''
+        and (r.expires_at is null or r.expires_at > $now::text::timestamptz)
+      limit 1
+    )
+    union all
+    (
+      select r.job_id, r.ctid, r.xmin, r.run, r.failures
+      from millrace.ready r
+      where r.kind = $kind::text and r.dedup_key = $dedup_key::text and r.sibling > ''
+        and (r.expires_at is null or r.expires_at > $now::text::timestamptz)
+      order by r.sibling
+      limit 1
+    )
+  ) k
+  order by k.job_id
   limit 1
 ) c on true`,
   )
@@ -189,8 +81,8 @@ export type MergeParams = {
   readonly carry: string | null
   readonly debounce_ms: number | null
   readonly at_most_ms: number | null
+  readonly asked_at: string
   readonly hint_until: string
-  readonly now?: string
 }
 
 // The row of ready is updated even where nothing of it changes (M4): a claim with an older snapshot
@@ -207,8 +99,8 @@ with x as materialized (
 asked as materialized (
   select
     x.*,
-    greatest($now::text::timestamptz, x.due_at, $now::text::timestamptz + x.delay_ms * interval '1 millisecond') as due,
-    coalesce(x.expires_at, $now::text::timestamptz + x.expires_after_ms * interval '1 millisecond') as expiry,
+    greatest($now::text::timestamptz, x.due_at, $asked_at::text::timestamptz + x.delay_ms * interval '1 millisecond') as due,
+    coalesce(x.expires_at, $asked_at::text::timestamptz + x.expires_after_ms * interval '1 millisecond') as expiry,
     (select j.created_at from millrace.jobs j where j.id = $job_id::text)
       + $at_most_ms::float8 * interval '1 millisecond' as latest
   from x
@@ -222,7 +114,7 @@ changed as (
     due_at = case
       when $decision::text = 'keep' or r.reason = 'rerun' then r.due_at
       when $debounce_ms::float8 is not null
-        then least(a.latest, $now::text::timestamptz + $debounce_ms::float8 * interval '1 millisecond')
+        then least(a.latest, $asked_at::text::timestamptz + $debounce_ms::float8 * interval '1 millisecond')
       else least(r.due_at, a.due)
     end,
     expires_at = case
@@ -235,7 +127,8 @@ changed as (
   where r.job_id = $job_id::text
     and r.ctid = $row_place::text::tid
     and r.xmin = $row_version::text::xid
-    and not exists (select from millrace.journal e where e.asked_id = a.id)
+    and (r.expires_at is null or r.expires_at > $now::text::timestamptz)
+    and (select true from millrace.journal e where e.asked_id = a.id limit 1) is null
   returning r.job_id, r.queue, r.due_at, r.run, r.failures, r.priority
 ),
 body as (
@@ -262,11 +155,21 @@ carried as (
 ),
 logged as (
   insert into millrace.journal (job_id, at, outcome, run, failures, due_at, decision, asked_id)
-  select c.job_id, $now::text::timestamptz, 'merged', c.run, c.failures, c.due_at, $decision::text, a.id
+  select c.job_id, $asked_at::text::timestamptz, 'merged', c.run, c.failures, c.due_at, $decision::text, a.id
   from changed c, asked a
 ),
 ${hintsOf('changed')}
 select changed.job_id
 from changed
 where (select sent from hints) is not null`,
+)
+
+// After a commit of unknown outcome (M8): were these asks merged? Ours are known by the instant.
+export const mergedAsks: Statement<{ ids: string; asked_at: string }, { id: string }> = statement(
+  'merged_asks',
+  `
+select asked_id as id
+from millrace.journal
+where asked_id = any ($ids::text::text[])
+  and at = $asked_at::text::timestamptz`,
 )

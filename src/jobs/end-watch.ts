@@ -51,7 +51,7 @@ export function endWatch(options: EndWatchOptions): EndWatch {
       try {
         await lookOnce()
       } catch (error) {
-        if (!passes(error)) for (const each of waiters) each.reject(error)
+        if (!passes(error)) rejectAll(error)
       }
       if (waiters.size > 0) await alarm.wait(pause)
       pause = Math.min(LONGEST_PAUSE, pause * 2)
@@ -69,6 +69,11 @@ export function endWatch(options: EndWatchOptions): EndWatch {
     const rows = await runner().run(endedJobs, { ids: arrayOf([...waiters].map(({ id }) => id)) })
     const ended = new Set(rows.map(({ id }) => id))
     for (const each of waiters) if (ended.has(each.id)) each.resolve()
+  }
+
+  function rejectAll(error: unknown): void {
+    for (const each of waiters) each.reject(error)
+    waiters.clear()
   }
 
   function subscribe(): void {
@@ -101,8 +106,7 @@ export function endWatch(options: EndWatchOptions): EndWatch {
     close() {
       isClosed = true
       unsubscribe?.()
-      for (const each of waiters) each.reject(new ClosedError())
-      waiters.clear()
+      rejectAll(new ClosedError())
       alarm.ring()
     },
   }

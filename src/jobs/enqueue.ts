@@ -6,16 +6,19 @@ import { repeat } from '../database/repeat.ts'
 import type { Ask } from './ask.ts'
 import { bulkEnqueue } from './bulk-enqueue.ts'
 import { enqueuedJobs } from './enqueue-statements.ts'
-import { answers, bytesOf, insertRows, untilOutlasted } from './insert.ts'
+import { answers, bytesOf, insertRows, passesForKeys, untilOutlasted } from './insert.ts'
 import type { EnqueueResult, JournalEntry } from './job.ts'
 import { isKeyed } from './keyed-ask.ts'
 import type { KeyedAsk } from './keyed-ask.ts'
 import { enqueueKeyed } from './keyed-enqueue.ts'
+import type { KeyedContext } from './keyed-enqueue.ts'
+import { keyedLanes } from './keyed-lanes.ts'
+import { toldAsks } from './told-asks.ts'
 
 /**
  * Writes asks. Alone, calls that come while a statement is in flight go together in the next one; a
  * lost answer is looked up before the statement is repeated, so that an ask takes effect once and is
- * answered truly (E2, M8). Asks with a key go one by one, since each may have to look and decide. In
+ * answered truly (E2, M8). Asks with a key go by themselves, since each may have to look and decide. In
  * a caller's transaction each call is written on it, and nothing is repeated: his commit decides.
  */
 export interface Enqueuer {
@@ -46,7 +49,7 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
   const { executor, hintUntil } = options
   const { clock } = executor
   const many = executor.lane('enqueue many')
-  const keyedLane = executor.lane('enqueue keyed')
+  const lanes = keyedLanes(executor)
   const bulk = bulkEnqueue({ ...options, plain: (asks) => flush(asks, many), keyed })
   const batches = batchesOn(executor.lane('enqueue'))
   const apart = batchesOn(executor.lane('enqueue by id'))
@@ -84,18 +87,21 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
 
   function enqueueOneKeyed(ask: KeyedAsk): Promise<EnqueueResult> {
     const askedAt = instantText(clock.now())
-    return repeat({ clock, until: untilOutlasted(clock) }, (isUncertain) => {
-      const work = (runner: Runner): Promise<EnqueueResult> =>
-        keyed(runner, ask, { askedAt, isUncertain })
-      // Only a lock on the key needs a transaction; all else is one statement at a time.
-      return ask.keyed.mode.type === 'live' ? keyedLane.transaction(work) : work(keyedLane)
-    })
+    const until = untilOutlasted(clock)
+    return lanes.run(ask, (own) =>
+      repeat({ clock, until, passes: passesForKeys }, (isUncertain) => {
+        const work = (runner: Runner): Promise<EnqueueResult> =>
+          keyed(runner, ask, { askedAt, isUncertain })
+        // Only a lock on the key needs a transaction; all else is one statement at a time.
+        return ask.keyed.mode.type === 'live' ? own.transaction(work) : work(own)
+      }),
+    )
   }
 
   function keyed(
     runner: Runner,
     ask: KeyedAsk,
-    tries: { readonly askedAt: string; readonly isUncertain: boolean },
+    tries: Pick<KeyedContext, 'askedAt' | 'isUncertain' | 'isMet'>,
   ): Promise<EnqueueResult> {
     return enqueueKeyed(ask, runner, {
       maxPayload: options.maxPayload,
@@ -111,7 +117,7 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
     return work
   }
 
-  return {
+  const written: Enqueuer = {
     enqueue(ask, hasGivenId) {
       if (isKeyed(ask)) return track(enqueueOneKeyed(ask))
       return (hasGivenId ? apart : batches).add(ask)
@@ -128,4 +134,5 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
       await Promise.allSettled([batches.idle(), apart.idle(), ...asked])
     },
   }
+  return toldAsks(written, executor.events)
 }

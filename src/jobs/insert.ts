@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { Runner } from '../database/executor.ts'
+import type { DatabaseError } from '../errors.ts'
 import type { Ask } from './ask.ts'
 import { askRow } from './ask-row.ts'
 import { enqueueJobs } from './enqueue-statements.ts'
@@ -41,4 +42,12 @@ const OUTLAST = 10_000
 export function untilOutlasted(clock: Clock): () => number {
   const end = clock.now() + OUTLAST
   return () => end
+}
+
+/**
+ * Whether the failure of an ask with a key passes. Beside what always does: an ask with the same id
+ * was committed and its job claimed between two looks of one statement; the next look finds it.
+ */
+export function passesForKeys({ retryable, sqlstate }: DatabaseError): boolean {
+  return retryable || sqlstate === '23505'
 }

@@ -8,6 +8,7 @@ export interface JobRow {
   readonly queue: string
   readonly priority: number
   readonly payload: string | null
+  readonly carry: string | null
   readonly options: string | null
   readonly dedup_key: string | null
   readonly created_at: number
@@ -24,6 +25,8 @@ export interface JobRow {
   readonly started_at: number | null
   readonly lease_ends_at: number | null
   readonly cancel_requested_at: number | null
+  readonly progress_done: number | null
+  readonly progress_total: number | null
   readonly finished_at: number | null
   readonly prune_at: number | null
   readonly decided_by: string | null
@@ -41,7 +44,9 @@ const instant = (column: string, name: string): string =>
 const RECORD_COLUMNS = `
   j.id, j.kind, coalesce(r.queue, l.queue, f.queue) as queue,
   coalesce(r.priority, l.priority, j.priority)::int4 as priority,
-  j.payload::text as payload, j.options::text as options, j.dedup_key,
+  j.payload::text as payload,
+  (select carry::text from millrace.carries c where c.job_id = j.id limit 1) as carry,
+  j.options::text as options, j.dedup_key,
   ${instant('j.created_at', 'created_at')},
   j.schedule, ${instant('j.boundary', 'boundary')},
   case when r.job_id is not null then 'pending' when l.job_id is not null then 'running' else f.state end as state,
@@ -55,6 +60,7 @@ const RECORD_COLUMNS = `
   ${instant('coalesce(l.started_at, f.started_at)', 'started_at')},
   ${instant('l.lease_ends_at', 'lease_ends_at')},
   ${instant('l.cancel_requested_at', 'cancel_requested_at')},
+  l.progress_done, l.progress_total,
   ${instant('f.finished_at', 'finished_at')},
   ${instant('f.prune_at', 'prune_at')},
   f.decided_by, f.why, f.note, f.attachment::text as attachment, f.result::text as result, f.error::text as error`

@@ -1,5 +1,5 @@
 import type { RecordedError } from '../core/recorded-error.ts'
-import type { InputOf, JobKind, NameOf, ResultOf } from './kind.ts'
+import type { CarryOf, InputOf, JobKind, NameOf, ResultOf } from './kind.ts'
 
 /** Where a job stands. `pending` and `running` jobs live; the other three have ended. */
 export type JobState = 'pending' | 'running' | 'completed' | 'dead' | 'cancelled'
@@ -26,6 +26,8 @@ export interface JobFacts<K extends JobKind = JobKind> {
   readonly dedupKey: string | null
   /** As stored: what was given to enqueue, not the schema's output. */
   readonly input: InputOf<K>
+  /** What its runs have left for the next one; null while it is the kind's default, or the kind has none. */
+  readonly carry: CarryOf<K> | null
   /** Runs begun. */
   readonly run: number
   readonly failures: number
@@ -50,6 +52,15 @@ export type RunningJob<K extends JobKind = JobKind> = JobFacts<K> & {
   readonly startedAt: Date
   readonly leaseEndsAt: Date
   readonly cancelRequestedAt: Date | null
+  /** What the run last said of it; null when it said nothing. */
+  readonly progress: Progress | null
+}
+
+/** How far a run is, as `run.progress(done, total)` said. */
+export interface Progress {
+  readonly done: number
+  /** Null where the run does not know. */
+  readonly total: number | null
 }
 
 /** What is known of a job that has ended. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts'
+import type { JobEvents } from '../core/job-events.ts'
 import type { Runner } from '../database/executor.ts'
 import type { Wakeups } from '../database/wakeups.ts'
 import { InvalidOptionError } from '../errors.ts'
@@ -8,6 +9,10 @@ import type { CancelOptions } from './cancel.ts'
 import { cleanUp } from './cleanup.ts'
 import type { CleanupFilter } from './cleanup.ts'
 import { endWatch } from './end-watch.ts'
+import { eventNews } from './event-news.ts'
+import type { EventsOptions, JobNews } from './event-news.ts'
+import { explain } from './explain.ts'
+import type { ExplainReport } from './explain.ts'
 import { inspector } from './inspect.ts'
 import type {
   FinishedJob,
@@ -22,6 +27,8 @@ import { redrive } from './redrive.ts'
 import type { RetryOptions } from './redrive.ts'
 import { reschedule } from './reschedule.ts'
 import type { Reschedule, RescheduleOptions } from './reschedule.ts'
+import { readStats } from './stats.ts'
+import type { Stats } from './stats.ts'
 import { waitForEnd } from './wait.ts'
 import type { WaitOptions } from './wait.ts'
 
@@ -86,11 +93,42 @@ export interface Jobs {
    * await mill.jobs.cleanup({ finishedBefore: '30d', state: 'completed' })
    */
   cleanup(filter: CleanupFilter, options?: Bulk): Promise<Changed>
+  /**
+   * Why a pending job is not running: not due, its queue paused, no worker, a cap, jobs before it.
+   * Throws `UnknownJobError`.
+   *
+   * @example
+   * const { summary, reasons } = await mill.jobs.explain(id)
+   */
+  explain(id: string): Promise<ExplainReport>
+  /**
+   * What becomes of jobs, as it happens, told by processes that opened with `events: true`, this one
+   * included; else nothing comes. Begins with `{ event: 'resync' }` once it listens. For people who
+   * look on: what must not be missed is in the tables. Ends with `signal`, or with the client.
+   * Throws `InvalidOptionError` where the client was opened with `wake: 'poll'`.
+   *
+   * @example
+   * for await (const each of mill.jobs.events({ signal })) {
+   *   if (each.event === 'dead') page(each.kind, each.id)
+   * }
+   */
+  events(options?: EventsOptions): AsyncIterable<JobNews>
+  /**
+   * Everything at one instant, by queue and kind: what waits and why, what runs, what is dead, what
+   * was done in the last minute. Counts are exact up to 100 000 a queue. Takes a few milliseconds,
+   * and some 100 ms where 100 000 wait: for dashboards, not for each request.
+   *
+   * @example
+   * const { total, workers } = await mill.jobs.stats()
+   * if (total.due.value > 0 && workers.alive === 0) alert('nobody works')
+   */
+  stats(): Promise<Stats>
 }
 
 export interface JobsOptions {
   readonly runner: () => Runner
   readonly clock: Clock
+  readonly events: JobEvents
   readonly wakeups: () => Wakeups
   readonly hintUntil: () => string
 }
@@ -105,6 +143,7 @@ export function jobsOf(options: JobsOptions): JobsParts {
   const { clock } = options
   const looks = inspector(options.runner)
   const watch = endWatch(options)
+  const closing = new AbortController()
 
   function get(id: string): Promise<JobRecord | null>
   function get<K extends JobKind>(kind: K, id: string): Promise<JobRecord<K> | null>
@@ -124,7 +163,7 @@ export function jobsOf(options: JobsOptions): JobsParts {
     settings: WaitOptions = {},
   ): Promise<FinishedJob> {
     const context = { clock, watch, get: looks.get }
-    if (typeof idOrSettings !== 'string') return waitForEnd(String(kindOrId), idOrSettings, context)
+    if (typeof idOrSettings !== 'string') return waitForEnd(kindOrId, idOrSettings, context)
     if (typeof kindOrId === 'string') throw new InvalidOptionError('kind', kindOrId, NO_KIND)
     const ofKind = (id: string): Promise<JobRecord | null> => looks.get(id, kindOrId)
     return waitForEnd(idOrSettings, settings, { ...context, get: ofKind })
@@ -140,8 +179,23 @@ export function jobsOf(options: JobsOptions): JobsParts {
     reschedule: async (which, to, settings = {}) =>
       reschedule(which, to, { options: settings, context: options }),
     cleanup: async (filter, settings = {}) => cleanUp(filter, settings, options),
+    explain: async (id) => explain(id, options.runner(), clock),
+    events(settings = {}) {
+      // Where no hints are sent, none are heard.
+      if (options.hintUntil() === '-infinity')
+        throw new InvalidOptionError('wake', 'poll', NO_EVENTS)
+      return eventNews(settings, { ...options, closing: closing.signal })
+    },
+    stats: async () => readStats(options.runner(), clock),
   }
-  return { jobs, close: watch.close }
+  return {
+    jobs,
+    close() {
+      closing.abort()
+      watch.close()
+    },
+  }
 }
 
+const NO_EVENTS = "events are notifications: open the client with wake: 'listen' to hear them"
 const NO_KIND = 'pass the kind that defineJob() answered, or the id alone'

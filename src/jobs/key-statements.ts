@@ -1,6 +1,6 @@
 import { statement } from '../database/statement.ts'
 import type { Statement } from '../database/statement.ts'
-import { DUE, KEYED } from './dedup-statements.ts'
+import { DUE, KEYED } from './place-statements.ts'
 import { hintsOf } from './enqueue-statements.ts'
 
 // D1, scope live: asks of one key go one after another. A statement of its own: what follows must
@@ -16,30 +16,38 @@ from (select pg_advisory_xact_lock(hashtextextended('{{channel}} ' || $kind::tex
 export interface ThrottleRow {
   readonly job_id: string
   readonly is_new: boolean
+  /** When the ask's own job was asked for, where it is there already. */
+  readonly created_at: number | null
 }
 
 // D7: the window is taken by its row, and the job is written only by who took it. The row outlives
-// the job; the look at the winner sees the one that was there before this statement.
+// the job; the look at the winner sees the one that was there before this statement. A repeated ask
+// takes no window and is answered by its own job. All of it at the instant of the ask: of two asks of
+// one call the second never finds the window of the first over.
 export const throttleAsk: Statement<
-  { asks: string; window_ms: number; hint_until: string; now?: string },
+  { asks: string; window_ms: number; asked_at: string; hint_until: string },
   ThrottleRow
 > = statement(
   'throttle_ask',
   `
 with ${KEYED},
+own as materialized (
+  select (select j.id from millrace.jobs j where j.id = x.id limit 1) as id
+  from x
+),
 won as (
   insert into millrace.throttles as t (kind, dedup_key, until, job_id)
-  select x.kind, x.dedup_key, $now::text::timestamptz + $window_ms::float8 * interval '1 millisecond', x.id
+  select x.kind, x.dedup_key, $asked_at::text::timestamptz + $window_ms::float8 * interval '1 millisecond', x.id
   from x
-  where not exists (select from millrace.jobs j where j.id = x.id)
+  where (select id from own) is null
   on conflict (kind, dedup_key) do update
     set until = excluded.until, job_id = excluded.job_id
-    where t.until <= $now::text::timestamptz
+    where t.until <= $asked_at::text::timestamptz
   returning t.job_id
 ),
 body as (
   insert into millrace.jobs (id, kind, queue, payload, priority, created_at, options, dedup_key)
-  select x.id, x.kind, x.queue, x.payload::json, x.priority, $now::text::timestamptz, x.options::json, x.dedup_key
+  select x.id, x.kind, x.queue, x.payload::json, x.priority, $asked_at::text::timestamptz, x.options::json, x.dedup_key
   from won
   join x on x.id = won.job_id
   returning id
@@ -54,44 +62,38 @@ place as (
   returning queue, due_at
 ),
 ${hintsOf('place')}
-select body.id as job_id, true as is_new
+select body.id as job_id, true as is_new, null::float8 as created_at
 from body
 where (select sent from hints) is not null
 union all
-select t.job_id, false
+select j.id, false, (extract(epoch from j.created_at) * 1000)::float8
+from own
+join millrace.jobs j on j.id = own.id
+union all
+select t.job_id, false, null::float8
 from x
 join millrace.throttles t on t.kind = x.kind and t.dedup_key = x.dedup_key
-where not exists (select from body)`,
+where not exists (select from body) and (select id from own) is null`,
 )
 
-// D1, rerun: the asks that waited for a twin are due once no run of their key is under way. Told by
-// whoever settled the twin, and by maintenance for those whose teller died.
-export const releaseReruns: Statement<
-  { kind: string | null; dedup_key: string | null; hint_until: string },
-  { job_id: string }
-> = statement(
-  'release_reruns',
+// Windows that are over. A minute later than that, so that a client whose clock is a little behind
+// finds them still; chosen rows (M1), and an ask that takes one again is not waited for.
+export const pruneThrottles: Statement<{ most: number }, { pruned: number }> = statement(
+  'prune_throttles',
   `
 with due as materialized (
-  select r.ctid as tid
-  from millrace.ready r
-  where r.reason = 'rerun'
-    and ($kind::text is null or (r.kind = $kind::text and r.dedup_key = $dedup_key::text))
-    and not exists (
-      select from millrace.leases l
-      where l.kind = r.kind and l.dedup_key = r.dedup_key
-    )
-  limit 500
+  select ctid as tid
+  from millrace.throttles
+  where until < $now::text::timestamptz - interval '1 minute'
+  order by until
+  limit $most::int
   for update skip locked
 ),
-changed as (
-  update millrace.ready
-  set due_at = $now::text::timestamptz, reason = null
+gone as (
+  delete from millrace.throttles
   where ctid = any (array(select tid from due))
-  returning job_id, queue, due_at
-),
-${hintsOf('changed')}
-select changed.job_id
-from changed
-where (select sent from hints) is not null`,
+  returning kind
+)
+select count(*)::int4 as pruned
+from gone`,
 )

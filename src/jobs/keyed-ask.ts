@@ -1,6 +1,7 @@
 import type { Ask, Keyed } from './ask.ts'
 import { askRow } from './ask-row.ts'
-import type { KeyedRow } from './dedup-statements.ts'
+import type { EnqueueResult } from './job.ts'
+import type { KeyedRow } from './place-statements.ts'
 
 export type KeyedAsk = Ask & { readonly keyed: Keyed }
 
@@ -17,6 +18,24 @@ export function keyedRows(asks: readonly KeyedAsk[], isRerun = false): string {
       ...(isRerun ? { is_rerun: true } : {}),
     })),
   )
+}
+
+export function keyParams(ask: KeyedAsk): { kind: string; dedup_key: string } {
+  return { kind: ask.kind, dedup_key: ask.keyed.key }
+}
+
+/** The answer to an ask that became a job of its own. */
+export function inserted(ask: KeyedAsk): EnqueueResult {
+  return { id: ask.id, outcome: 'inserted', asked: ask.id }
+}
+
+/** The answer to an ask that another job stands for. */
+export function folded(
+  ask: KeyedAsk,
+  id: string,
+  outcome: EnqueueResult['outcome'],
+): EnqueueResult {
+  return { id, outcome, asked: ask.id }
 }
 
 /** Keys in the order in which they are locked, whoever asks (M6); equal keys stay in the order of the call. */

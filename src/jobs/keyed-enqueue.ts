@@ -1,13 +1,16 @@
 import type { Runner } from '../database/executor.ts'
 import { DatabaseError } from '../errors.ts'
-import type { EnqueueResult } from './job.ts'
 import type { KeyLook } from './dedup-statements.ts'
-import { lookAtKey, mergeIntoKey, placeIndependent, placeKeyed } from './dedup-statements.ts'
-import { lockKey, throttleAsk } from './key-statements.ts'
-import { keyedRows } from './keyed-ask.ts'
+import { lookAtKey, mergeIntoKey } from './dedup-statements.ts'
+import type { EnqueueResult } from './job.ts'
+import { lockKey } from './key-statements.ts'
+import { folded, inserted, keyedRows, keyParams } from './keyed-ask.ts'
 import type { KeyedAsk } from './keyed-ask.ts'
 import { mergeStep } from './merge-decision.ts'
 import type { MergeContext, MergeStep } from './merge-decision.ts'
+import { placeIndependent, placeKeyed } from './place-statements.ts'
+import { announceRerun } from './rerun-statements.ts'
+import { throttled } from './throttled-ask.ts'
 
 /**
  * Asks with a key (D1–D7). Place first: the first ask of a key gets its place by a unique index, in
@@ -21,6 +24,8 @@ export interface KeyedContext extends MergeContext {
   readonly askedAt: string
   /** An earlier try may have taken effect: the ask's own job is known by the instant (M8). */
   readonly isUncertain: boolean
+  /** It was tried to be placed already, and met something. */
+  readonly isMet?: boolean | undefined
 }
 
 // Each further attempt means that somebody else got on with the key.
@@ -31,13 +36,10 @@ export async function enqueueKeyed(
   runner: Runner,
   context: KeyedContext,
 ): Promise<EnqueueResult> {
-  const { mode } = ask.keyed
-  if (mode.type === 'live') await runner.run(lockKey, keyParams(ask))
+  const meet = meetingOf(ask, context)
+  if (ask.keyed.mode.type === 'live') await runner.run(lockKey, keyParams(ask))
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const result =
-      mode.type === 'throttle'
-        ? await throttled(ask, runner, context)
-        : await placedOrMerged(ask, runner, context)
+    const result = await meet(ask, runner, context)
     if (result !== null) return result
   }
   throw new DatabaseError(
@@ -52,32 +54,66 @@ export async function placeAll(
   runner: Runner,
   context: Pick<KeyedContext, 'hintUntil' | 'askedAt'>,
 ): Promise<ReadonlySet<string>> {
-  const rows = await runner.run(placeKeyed, {
-    asks: keyedRows(asks),
-    ...timing(context),
-  })
+  const rows = await runner.run(placeKeyed, { asks: keyedRows(asks), ...timing(context) })
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Meets the job of an ask that `placeAll` did not place; null: it is gone, begin again. */
-async function placedOrMerged(
+/** One attempt. Null: what it met moved on meanwhile, begin again. */
+type Meeting = (
+  ask: KeyedAsk,
+  runner: Runner,
+  context: KeyedContext,
+) => Promise<EnqueueResult | null>
+
+function meetingOf({ keyed: { mode } }: KeyedAsk, { isMet }: KeyedContext): Meeting {
+  if (mode.type === 'throttle') return throttled
+  // Of a live key everything is decided by the look: a pending job that is claimed between a look
+  // and a placement would get a twin.
+  return mode.type === 'live' || isMet === true ? lookFirst : placeFirst
+}
+
+async function placeFirst(
+  ask: KeyedAsk,
+  runner: Runner,
+  context: KeyedContext,
+): Promise<EnqueueResult | null> {
+  return (await place(ask, runner, context)) ?? lookFirst(ask, runner, context)
+}
+
+async function lookFirst(
   ask: KeyedAsk,
   runner: Runner,
   context: KeyedContext,
 ): Promise<EnqueueResult | null> {
   const { mode } = ask.keyed
-  if (mode.type === 'live') {
-    const look = await lookOf(ask, runner)
-    if (look.running !== null && look.repeated === null) {
-      if (!mode.rerun) return folded(ask, look.running, 'kept')
-      if (look.job_id === null) return placeRerun(ask, runner, context)
-    }
-  }
-  if ((await placeAll([ask], runner, context)).has(ask.id)) return inserted(ask)
-  const look = await lookOf(ask, runner)
+  const [look = NOTHING] = await runner.run(lookAtKey, { id: ask.id, ...keyParams(ask) })
   const earlier = earlierResult(ask, look, context)
   if (earlier !== null) return earlier
-  return hasCandidate(look) ? mergeInto(ask, look, { runner, context }) : null
+  if (mode.type === 'live' && look.running !== null) {
+    if (!mode.rerun) return folded(ask, look.running, 'kept')
+    if (look.job_id === null) return placeRerun(ask, runner, context)
+  }
+  if (hasCandidate(look)) return mergeInto(ask, look, { runner, context })
+  return place(ask, runner, context)
+}
+
+async function place(
+  ask: KeyedAsk,
+  runner: Runner,
+  context: KeyedContext,
+): Promise<EnqueueResult | null> {
+  return (await placeAll([ask], runner, context)).has(ask.id) ? inserted(ask) : null
+}
+
+async function placeRerun(
+  ask: KeyedAsk,
+  runner: Runner,
+  context: KeyedContext,
+): Promise<EnqueueResult | null> {
+  const rows = await runner.run(placeKeyed, { asks: keyedRows([ask], true), ...timing(context) })
+  if (rows.length === 0) return null
+  await runner.run(announceRerun, { hint_until: context.hintUntil() })
+  return inserted(ask)
 }
 
 async function mergeInto(
@@ -114,50 +150,20 @@ const OUTCOMES: Readonly<
   merge: 'merged',
 }
 
-async function placeRerun(
-  ask: KeyedAsk,
-  runner: Runner,
-  context: KeyedContext,
-): Promise<EnqueueResult | null> {
-  const rows = await runner.run(placeKeyed, { asks: keyedRows([ask], true), ...timing(context) })
-  return rows.length > 0 ? inserted(ask) : null
-}
-
-async function throttled(
-  ask: KeyedAsk,
-  runner: Runner,
-  context: KeyedContext,
-): Promise<EnqueueResult | null> {
-  const { mode } = ask.keyed
-  const [row] = await runner.run(throttleAsk, {
-    asks: keyedRows([ask]),
-    window_ms: mode.type === 'throttle' ? mode.windowMs : 0,
-    ...timing(context),
-  })
-  if (row === undefined) return null
-  const isOwn = row.is_new || (context.isUncertain && row.job_id === ask.id)
-  return isOwn ? inserted(ask) : folded(ask, row.job_id, 'kept')
-}
-
-/** What an earlier ask with the same id came to (E2). */
+/** What an earlier ask with the same id came to: `kept`, unless it was this very call (E2, M8). */
 function earlierResult(
   ask: KeyedAsk,
   look: KeyLook,
   { isUncertain, askedAt }: KeyedContext,
 ): EnqueueResult | null {
+  const isOwn = (at: number | null): boolean => isUncertain && at === Date.parse(askedAt)
   if (look.repeated !== null) {
-    const isOwn = isUncertain && look.repeated_at === Date.parse(askedAt)
-    return isOwn ? inserted(ask) : folded(ask, ask.id, 'kept')
+    return isOwn(look.repeated_at) ? inserted(ask) : folded(ask, ask.id, 'kept')
   }
   if (look.merged_into === null) return null
-  const decision = look.merged_as
-  const outcome = decision === 'replace' ? 'replaced' : decision === 'merge' ? 'merged' : 'kept'
-  return folded(ask, look.merged_into, outcome)
-}
-
-async function lookOf(ask: KeyedAsk, runner: Runner): Promise<KeyLook> {
-  const [look] = await runner.run(lookAtKey, { id: ask.id, ...keyParams(ask) })
-  return look ?? NOTHING
+  const { merged_as: decision } = look
+  const isNew = isOwn(look.merged_at) && (decision === 'replace' || decision === 'merge')
+  return folded(ask, look.merged_into, isNew ? OUTCOMES[decision] : 'kept')
 }
 
 type Candidate = KeyLook & {
@@ -170,23 +176,11 @@ function hasCandidate(look: KeyLook): look is Candidate {
   return look.job_id !== null && look.row_place !== null && look.row_version !== null
 }
 
-function keyParams(ask: KeyedAsk): { kind: string; dedup_key: string } {
-  return { kind: ask.kind, dedup_key: ask.keyed.key }
-}
-
 function timing({ hintUntil, askedAt }: Pick<KeyedContext, 'hintUntil' | 'askedAt'>): {
   hint_until: string
-  now: string
+  asked_at: string
 } {
-  return { hint_until: hintUntil(), now: askedAt }
-}
-
-function inserted(ask: KeyedAsk): EnqueueResult {
-  return { id: ask.id, outcome: 'inserted', asked: ask.id }
-}
-
-function folded(ask: KeyedAsk, id: string, outcome: EnqueueResult['outcome']): EnqueueResult {
-  return { id, outcome, asked: ask.id }
+  return { hint_until: hintUntil(), asked_at: askedAt }
 }
 
 const NOTHING: KeyLook = {
@@ -194,6 +188,7 @@ const NOTHING: KeyLook = {
   repeated_at: null,
   merged_into: null,
   merged_as: null,
+  merged_at: null,
   running: null,
   job_id: null,
   row_place: null,

@@ -23,7 +23,8 @@ export interface MergeContext {
  * Decides between a pending job and the ask that met it (D2). What the merge function throws is the
  * asker's error, and the job stays as it was. A job whose stored input or carry cannot be read any
  * more does not stand in the way: a replacement overwrites it, and a function, which could not be
- * shown it, is not asked: the ask becomes a job of its own (D6).
+ * shown it, is not asked: the ask becomes a job of its own (D6). So it does beside a job whose body
+ * is missing, which nothing can mend.
  */
 export async function mergeStep(
   ask: KeyedAsk,
@@ -32,11 +33,13 @@ export async function mergeStep(
 ): Promise<MergeStep> {
   const { definition, mode } = ask.keyed
   const { merge } = definition
+  const { payload: stored } = look
+  if (stored === null) return { type: 'independent' }
   // The latest input of a debounced key counts, whatever else the kind says.
   if (mode.type === 'debounce' || merge === 'replace')
     return { type: 'replace', payload: ask.payload }
   if (typeof merge === 'string') return { type: merge }
-  const existing = await existingSide(ask, look)
+  const existing = await existingSide(ask, { ...look, payload: stored })
   if (existing === null) return { type: 'independent' }
   const journal = await context.journal(look.job_id)
   const hasCarry = definition.carry !== null
@@ -55,12 +58,12 @@ export async function mergeStep(
 
 async function existingSide(
   { keyed: { definition } }: KeyedAsk,
-  look: KeyLook & { readonly job_id: string },
+  look: KeyLook & { readonly job_id: string; readonly payload: string },
 ): Promise<object | null> {
   try {
-    const parsed: unknown = await readInput(definition, look.payload ?? '')
+    const parsed: unknown = await readInput(definition, look.payload)
     const carry = look.carry === null ? initialCarry(definition, parsed) : decodeJson(look.carry)
-    const input = inputOf(look.payload ?? '')
+    const input = inputOf(look.payload)
     return { id: look.job_id, run: look.run ?? 0, failures: look.failures ?? 0, input, carry }
   } catch {
     return null

@@ -27,9 +27,12 @@ export function readMerge(value: unknown): MergeRule {
  */
 export function decisionFrom(answer: unknown, hasCarry: boolean): Decision {
   if (isWord(answer)) return answer
+  // Refused below; what it throws later must not end the process as nobody's rejection.
+  if (answer instanceof Promise) answer.catch(() => undefined)
   if (isObject(answer) && 'input' in answer && !('then' in answer)) {
-    if (!hasCarry) return { input: answer.input, carry: undefined }
-    if ('carry' in answer) return { input: answer.input, carry: answer.carry }
+    const carry = 'carry' in answer ? answer.carry : undefined
+    // A carry that the kind does not have would be dropped in silence.
+    if (hasCarry ? 'carry' in answer : carry === undefined) return { input: answer.input, carry }
   }
   const shape = hasCarry ? '{ input, carry }' : '{ input }'
   throw new InvalidOptionError(

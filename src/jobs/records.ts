@@ -1,8 +1,8 @@
 import { dateFrom } from '../core/instant-text.ts'
 import { decodeJson } from '../core/json.ts'
 import type { RecordedError } from '../core/recorded-error.ts'
-import type { DeadReason, Ended, JobFacts, JobRecord, PendingJob } from './job.ts'
-import type { InputOf, JobKind, ResultOf } from './kind.ts'
+import type { DeadReason, Ended, JobFacts, JobRecord, PendingJob, Progress } from './job.ts'
+import type { CarryOf, InputOf, JobKind, ResultOf } from './kind.ts'
 import { decodePolicy } from './policy.ts'
 import type { JobRow } from './inspect-statements.ts'
 
@@ -26,6 +26,7 @@ export function recordOf<K extends JobKind>(row: JobRow): JobRecord<K> {
         startedAt: dateOf(row.started_at),
         leaseEndsAt: dateOf(row.lease_ends_at),
         cancelRequestedAt: dateOrNull(row.cancel_requested_at),
+        progress: progressOf(row),
       }
     case 'completed':
       return {
@@ -86,12 +87,17 @@ function factsOf<K extends JobKind>(row: JobRow): JobFacts<K> {
     priority: row.priority,
     dedupKey: row.dedup_key,
     input: documentOf<InputOf<K>>(row.payload),
+    carry: row.carry === null ? null : documentOf<CarryOf<K>>(row.carry),
     run: row.run,
     failures: row.failures,
     failureLimit: decodePolicy(row.options).failures,
     createdAt: dateOf(row.created_at),
     schedule: row.schedule === null ? null : { name: row.schedule, boundary: dateOf(row.boundary) },
   }
+}
+
+function progressOf({ progress_done: done, progress_total: total }: JobRow): Progress | null {
+  return done === null ? null : { done, total }
 }
 
 function endOf(row: JobRow): Ended {

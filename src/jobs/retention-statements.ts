@@ -89,7 +89,14 @@ from (
 left join lateral (select options from millrace.jobs j where j.id = r.job_id limit 1) j on true`,
   )
 
-export const expireJobs: Statement<{ jobs: string }, { job_id: string }> = statement(
+export interface ExpiredRow {
+  readonly job_id: string
+  readonly kind: string
+  readonly queue: string
+  readonly run: number
+}
+
+export const expireJobs: Statement<{ jobs: string }, ExpiredRow> = statement(
   'expire_jobs',
   `
 with x as materialized (
@@ -115,7 +122,7 @@ select
 from gone g
 join x on x.id = g.job_id
 on conflict (job_id) do nothing
-returning job_id`,
+returning job_id, kind, queue, run`,
 )
 
 // H4: a job keeps its newest $keep journal entries. Whose journal may be too long is told from a

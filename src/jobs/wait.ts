@@ -23,7 +23,7 @@ export interface WaitContext {
 
 /** The record of a job once it has ended; at once if it has. */
 export async function waitForEnd(
-  id: string,
+  id: unknown,
   options: WaitOptions,
   { clock, watch, get }: WaitContext,
 ): Promise<FinishedJob> {

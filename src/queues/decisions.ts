@@ -20,6 +20,8 @@ export interface QueueDecisions extends KnownDefaults {
   isPaused(queue: string): boolean
   /** Resolves when anything is known at all: nothing is claimed before. Rejects when it cannot be read. */
   ready(runner: Runner): Promise<void>
+  /** As for an ask, or younger than so many milliseconds. */
+  fresh(oldest?: number): Promise<void> | undefined
   /** Reads again what may have changed; resolves with what is there after the call. */
   reload(runner: Runner): Promise<void>
   /** Keeps fresh what is known, until the function it answers is called. */
@@ -88,11 +90,11 @@ export function queueDecisions(options: DecisionsOptions): QueueDecisions {
     return nextReading
   }
 
-  function fresh(): Promise<void> | undefined {
+  function fresh(oldest: number = OLDEST): Promise<void> | undefined {
     const age = clock.now() - readAt
     const isKnown = seen !== undefined
-    if (age < OLDEST / 2 || (isKnown && watchers.size > 0)) return undefined
-    if (age >= OLDEST && !(isKnown && isAlone)) return patiently()
+    if (age < oldest / 2 || (isKnown && watchers.size > 0)) return undefined
+    if (age >= oldest && !(isKnown && isAlone)) return patiently()
     // What the answer changes is for the next ask.
     if (reading === undefined) reload(options.asking()).catch(() => undefined)
     return undefined

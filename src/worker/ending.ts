@@ -21,6 +21,14 @@ export interface Ending {
   handBack(rows: readonly ClaimedRow[]): readonly Promise<void>[]
 }
 
+// More asks than this in one statement would hold up the runs that settle with it.
+const MOST_TOGETHER = 500
+
+/** What may wait for somebody, or takes long, goes beside the batch: asks with a key, or with an id of the handler's. */
+function mustGoAlone({ followUps, hasGivenIds }: Fated): boolean {
+  return hasGivenIds || followUps.length > MOST_TOGETHER || followUps.some(isKeyed)
+}
+
 /** An end that has something to write. */
 export type Fated = Extract<RunEnd, { readonly type: 'fate' }>
 
@@ -35,9 +43,10 @@ export function ending(options: EndingOptions): Ending {
   const notSettled = warn('a run could not be settled; its job comes back when the lease ends')
   const notHandedBack = warn('a claimed job could not be handed back')
 
-  async function write(run: ActiveRun, { fate, followUps }: Fated): Promise<boolean> {
+  async function write(run: ActiveRun, end: Fated): Promise<boolean> {
+    const { fate, followUps } = end
     const settlement = { fate, followUps, leaseEndsAt: (): number => run.leaseEndsAt }
-    const isAlone = followUps.some(isKeyed)
+    const isAlone = mustGoAlone(end)
     try {
       const settled = isAlone ? settleKeyed(settlement, options) : settler.settle(settlement)
       return await settled.catch((error: unknown) => {

@@ -1,9 +1,10 @@
 import type { Clock } from '../core/clock.ts'
 import { encodeJson } from '../core/json.ts'
-import { LeaseLostError, RunTimeoutError } from '../errors.ts'
+import { LeaseLostError, RunTimeoutError, ShutdownError } from '../errors.ts'
 import type { Ask } from '../jobs/ask.ts'
 import { definitionOf } from '../jobs/definition.ts'
 import { readInput } from '../jobs/input.ts'
+import type { JobKind } from '../jobs/kind.ts'
 import { decodePolicy } from '../jobs/policy.ts'
 import type { Policy } from '../jobs/policy.ts'
 import type { ClaimedRow } from './claim-statements.ts'
@@ -12,15 +13,17 @@ import {
   afterRelease,
   afterReturn,
   afterThrow,
+  afterThrowWithout,
   afterUndecodable,
   isShutdown,
 } from './fate.ts'
 import type { RunOfJob } from './fate.ts'
 import type { HandledKind } from './handlers.ts'
 import type { LiveRun } from './roster.ts'
+import { ownSettlement } from './own-settlement.ts'
 import { runFor } from './run-for.ts'
 import type { RunServices } from './run-for.ts'
-import { runState } from './run-state.ts'
+import { allSaved, checkedFollowUps, runState, UnstorableCarryError } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import type { FateRow } from './settle-statements.ts'
 import { stopSwitch } from './stop-switch.ts'
@@ -44,7 +47,13 @@ export interface ActiveRun extends LiveRun {
 
 /** How a run ended: with a fate to write, settled by itself in a transaction, or without its lease. */
 export type RunEnd =
-  | { readonly type: 'fate'; readonly fate: FateRow; readonly followUps: readonly Ask[] }
+  | {
+      readonly type: 'fate'
+      readonly fate: FateRow
+      readonly followUps: readonly Ask[]
+      /** A follow-up has an id that the handler gave. */
+      readonly hasGivenIds: boolean
+    }
   | { readonly type: 'settled' }
   | { readonly type: 'lost' }
 
@@ -71,24 +80,26 @@ export function startRun(
   const definition = definitionOf(handled.kind)
   const stop = stopSwitch()
   const decision = firstDecision()
+  const settlement = ownSettlement(() => {
+    active.isEnded = false
+  })
   const { timeoutMs } = policy
   const deadline = timeoutMs === null ? null : clock.now() + timeoutMs
+  let state: RunState | undefined
 
   const cancelTimeout =
     timeoutMs === null
       ? undefined
       : clock.after(timeoutMs, () => {
           const error = new RunTimeoutError(job.id, timeoutMs)
-          decision.make(fate(afterThrow(job, error)))
+          overrule(error, fate(afterFailure(error)), row.lease_ms)
           stop.abort(error)
         })
 
   async function perform(): Promise<RunEnd> {
     let input: unknown
-    let state: RunState
     try {
-      input = await inputOf(row, handled)
-      state = runState(definition, { input, stored: row.carry, remarks: job.remarks })
+      input = await inputOf(row, handled.kind)
     } catch (error) {
       return fate(afterUndecodable(job, error))
     }
@@ -97,43 +108,90 @@ export function startRun(
     if (reason !== undefined) {
       return reason instanceof LeaseLostError ? LOST : fate(afterRelease(job))
     }
-    const run = runFor({ row, job, handled, state, stop, deadline }, services)
+    try {
+      const { remarks } = job
+      state = runState(definition, { input, stored: row.carry, remarks })
+    } catch (error) {
+      // What is stored stays as it is; what the kind's own function throws may pass, or be mended.
+      return fate(row.carry === null ? afterThrow(job, error) : afterUndecodable(job, error))
+    }
+    const run = runFor(
+      { row, job, handled, state, settlement, stop, deadline, onSettling },
+      services,
+    )
     try {
       const value: unknown = await handled.handler(input, run)
-      if (value instanceof Error) throw value
+      if (isOne(value, Error)) throw value
       return await endOf(value, state)
     } catch (error) {
-      return endOfThrow(error, state)
+      return endOfThrow(error)
     }
   }
 
-  async function endOf(value: unknown, state: RunState): Promise<RunEnd> {
-    if (state.isSettled) return SETTLED
-    // A follow-up whose input is refused fails the run, awaited by the handler or not.
-    const followUps = await Promise.all(state.followUps)
-    if (state.pausedForMs !== null) {
-      const pause = { delayMs: state.pausedForMs, carry: state.changedCarry() }
-      return fate(afterPause(job, pause), followUps)
-    }
-    return fate(afterReturn(job, services.resultText(definition, value)), followUps)
+  // A lease that is gone from now on is no loss: the settlement itself removes it.
+  function onSettling(): void {
+    active.isEnded = true
   }
 
-  function endOfThrow(error: unknown, state: RunState): RunEnd {
+  async function endOf(value: unknown, current: RunState): Promise<RunEnd> {
+    if (settlement.phase === 'open') await settlement.leftOpen()
+    if (settlement.phase === 'settled') return SETTLED
+    await allSaved(current)
+    const followUps = await checkedFollowUps(current)
+    const { pausedForMs: delayMs, hasGivenIds } = current
+    const ended =
+      delayMs === null
+        ? afterReturn(job, services.resultText(definition, value))
+        : afterPause(job, { delayMs, carry: current.changedCarry() })
+    return { type: 'fate', fate: ended, followUps, hasGivenIds }
+  }
+
+  async function endOfThrow(error: unknown): Promise<RunEnd> {
+    await settlement.end(() => new Error(LEFT_OPEN, { cause: error }))
     // What is committed is not taken back by what the handler throws afterwards.
-    if (state.isSettled) return SETTLED
+    if (settlement.phase === 'settled') return SETTLED
     if (isShutdown(error, stop.reason())) return fate(afterRelease(job))
     // The lease is gone, or was about to be: recovery has counted or will count this run.
-    if (stop.reason() instanceof LeaseLostError || error instanceof LeaseLostError) return LOST
+    if (stop.reason() instanceof LeaseLostError || isOne(error, LeaseLostError)) return LOST
+    if (state !== undefined) await allSaved(state)
+    return fate(afterFailure(error))
+  }
+
+  /** With the carry as it is now; one that cannot be stored is told beside the error. */
+  function afterFailure(error: unknown): FateRow {
+    if (isOne(error, UnstorableCarryError)) return afterThrow(job, error)
     try {
-      return fate(afterThrow(job, error, state.changedCarry()))
-    } catch (unencodable) {
-      return fate(afterThrow(job, unencodable))
+      return afterThrow(job, error, state?.changedCarry())
+    } catch (unstorableCarry) {
+      if (!(unstorableCarry instanceof UnstorableCarryError)) throw unstorableCarry
+      return afterThrowWithout(job, error, unstorableCarry)
     }
   }
 
-  void perform().then(decision.make)
+  /**
+   * The worker decides, whatever the handler does. A transaction that is open locks the lease, so
+   * it ends first; one of the application's own library may not, and is left behind, lease and all.
+   */
+  function overrule(reason: Error, end: RunEnd, patienceMs: number): void {
+    const ended = settlement.end(() => reason)
+    if (ended === undefined) {
+      decision.make(settlement.phase === 'settled' ? SETTLED : end)
+      return
+    }
+    const cancel = clock.after(patienceMs, () => decision.make(LOST))
+    void ended.then((isSettled) => {
+      cancel()
+      decision.make(isSettled ? SETTLED : end)
+    })
+  }
 
-  return {
+  const end = decision.made.finally(() => {
+    cancelTimeout?.()
+    // Undefined: nothing is open any more, or it was left behind.
+    void settlement.end(() => new Error(OVER))
+  })
+
+  const active: ActiveRun = {
     id: job.id,
     run: job.run,
     kind: row.kind,
@@ -143,12 +201,23 @@ export function startRun(
     renewAt: row.lease_ends_at - (row.lease_ms * 2) / 3,
     isEnded: false,
     isTold: false,
-    end: decision.made.finally(() => cancelTimeout?.()),
+    end,
     abort: stop.abort,
-    release: () => decision.make(fate(afterRelease(job))),
+    release: () => {
+      overrule(stop.reason() ?? new ShutdownError(), fate(afterRelease(job)), RELEASE_PATIENCE)
+    },
     unstorable: (cause) => afterThrow({ ...job, remarks: {} }, unstorable(cause)),
   }
+  void perform()
+    .catch((error: unknown) => fate(afterThrow(job, error)))
+    .then(decision.make)
+  return active
 }
+
+// A worker that stops does not wait longer than this for a transaction that it cannot end itself.
+const RELEASE_PATIENCE = 1_000
+const LEFT_OPEN = 'the handler failed while its transaction was open, which is rolled back'
+const OVER = 'the run is over: await run.transaction() before the handler returns'
 
 /** The policy of a job in a worker with a limit of its own. */
 function stricter(policy: Policy, failures: number | null): Policy {
@@ -158,15 +227,25 @@ function stricter(policy: Policy, failures: number | null): Policy {
 const SETTLED: RunEnd = { type: 'settled' }
 const LOST: RunEnd = { type: 'lost' }
 
-function fate(row: FateRow, followUps: readonly Ask[] = []): RunEnd {
-  return { type: 'fate', fate: row, followUps }
+function fate(row: FateRow): RunEnd {
+  return { type: 'fate', fate: row, followUps: [], hasGivenIds: false }
 }
 
-function inputOf(row: ClaimedRow, handled: HandledKind): unknown {
+/** What a handler gets. Throws, or rejects, where it cannot be read. */
+export function inputOf(row: ClaimedRow, kind: JobKind): unknown {
   if (row.payload === null) {
     throw new SyntaxError(`the payload of job ${row.job_id} is missing from the table jobs`)
   }
-  return readInput(definitionOf(handled.kind), row.payload)
+  return readInput(definitionOf(kind), row.payload)
+}
+
+/** As `instanceof`; what throws at the question is none of ours. */
+function isOne(value: unknown, type: abstract new (...values: never[]) => unknown): boolean {
+  try {
+    return value instanceof type
+  } catch {
+    return false
+  }
 }
 
 interface Decision {

@@ -72,6 +72,18 @@ export function afterThrow(job: RunOfJob, error: unknown, carry?: string): FateR
   }
 }
 
+/** The handler threw, and what it left as its carry cannot be stored: the old one stays, both are told (O3). */
+export function afterThrowWithout(job: RunOfJob, error: unknown, unencodable: Error): FateRow {
+  const message = `${recordError(error).message}; and ${unencodable.message}`
+  const both = new AggregateError([error, unencodable], message, { cause: error })
+  return { ...afterThrow(job, error), error: encodedError(both) }
+}
+
+/** Somebody gave it up: no further run, whatever failures are left. */
+export function afterGiveUp(job: RunOfJob, error: unknown): FateRow {
+  return dead(job, 'gave-up', error)
+}
+
 /** The input or the carry cannot be read, now or ever: no further run would change that. */
 export function afterUndecodable(job: RunOfJob, error: unknown): FateRow {
   return dead(job, 'undecodable', error)

@@ -2,10 +2,10 @@ import { definitionOf } from '../jobs/definition.ts'
 import type { JobKind, NameOf, ParsedOf, ResultOf } from '../jobs/kind.ts'
 import { InvalidOptionError, UnknownKindError } from '../errors.ts'
 import { checkOptions } from '../core/names.ts'
-import type { Run } from './run.ts'
+import type { Paused, Run } from './run.ts'
 
-/** What a handler may return: the result, or a promise of it. */
-export type HandlerReturn<Result> = Result | Promise<Result>
+/** What a handler may return: the result, or what `run.pause` gave, or a promise of one of them. */
+export type HandlerReturn<Result> = Result | Paused | Promise<Result | Paused>
 
 /** Does the work of one run. Returning completes the job, throwing fails it. */
 export type Handler<K extends JobKind> = (

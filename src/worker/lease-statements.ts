@@ -104,10 +104,26 @@ where job_id = $id::text and run = $run::int and worker = $worker::text
 for key share`,
   )
 
-// A handler that never comes back must not hold its lease's lock for ever.
-export const boundTransaction: Statement<{ idle_ms: string }, { bound: string }> = statement(
-  'bound_transaction',
-  `select set_config('idle_in_transaction_session_timeout', $idle_ms::text, true) as bound`,
+// A handler that never comes back, or a host that died without a word, must not hold its lease's lock for ever.
+export const boundTransaction: Statement<{ idle_ms: string }, { bound: string; pid: number }> =
+  statement(
+    'bound_transaction',
+    `
+select
+  set_config('idle_in_transaction_session_timeout', $idle_ms::text, true) as bound,
+  pg_backend_pid() as pid`,
+  )
+
+// The session of a transaction whose run was decided otherwise; it is ours, and used no more.
+export const endTransaction: Statement<{ pid: number }, { ended: boolean }> = statement(
+  'end_transaction',
+  `select pg_terminate_backend($pid::int) as ended`,
+)
+
+// Before the first statement of a transaction that is not ours.
+export const readCommitted: Statement<Record<string, never>, never> = statement(
+  'read_committed',
+  'set transaction isolation level read committed',
 )
 
 // O6: guarded like every write of a run; the row lock keeps the lease from being taken meanwhile.

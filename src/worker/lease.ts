@@ -29,6 +29,8 @@ export interface LeaseKeeperOptions {
   readonly roster: Roster
   /** Grows when the clock was out of step: then everything is renewed at once, before any run is told. */
   readonly doubts: () => number
+  /** A run's transaction holds the only connection: renewals count as made. */
+  readonly isHeld: () => boolean
   /** Told of failures that pass; renewal goes on by itself. */
   readonly onFailure: (error: unknown) => void
 }
@@ -80,6 +82,11 @@ export function leaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
       (each) => !each.isTold && each.renewAt - each.leaseMs * GATHER <= now,
     )
     if (due.length === 0) return
+    if (options.isHeld()) {
+      countAsMade(due)
+      watch()
+      return
+    }
     for (const each of due) each.renewAt = now + Math.min(AGAIN_SOON, each.leaseMs / 3)
     watch()
     try {
@@ -93,6 +100,15 @@ export function leaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
   async function check(): Promise<void> {
     const living = [...roster.all()].filter((each) => !each.isTold && !each.isEnded)
     if (living.length > 0) lose(living, await lane.run(heldLeases, parametersOf(living)))
+  }
+
+  /** Nobody can take a job meanwhile; the renewal itself follows soon. */
+  function countAsMade(runs: readonly LiveRun[]): void {
+    const now = clock.now()
+    for (const each of runs) {
+      each.leaseEndsAt = now + each.leaseMs
+      each.renewAt = now + Math.min(AGAIN_SOON, each.leaseMs / 3)
+    }
   }
 
   /** Takes over what the renewal answered; gives the runs that it did not name. */
@@ -130,7 +146,9 @@ export function leaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
         return
       }
       const now = clock.now()
-      for (const each of roster.all()) if (endOf(each) <= now) tell(each)
+      const over = [...roster.all()].filter((each) => endOf(each) <= now)
+      if (options.isHeld()) countAsMade(over)
+      else for (const each of over) tell(each)
       watch()
     })
   }

@@ -1,32 +1,45 @@
+import type { JobEventName } from '../core/job-events.ts'
 import type { Executor } from '../database/executor.ts'
 import type { Wakeups } from '../database/wakeups.ts'
+import type { JobKind } from '../jobs/kind.ts'
 import { awaited } from './awaited.ts'
 import { cancelWatch } from './cancels.ts'
+import { reruns } from './reruns.ts'
 import type { LiveRun, Roster } from './roster.ts'
+import type { SettledRow } from './settle-statements.ts'
 
-/** What others say of this worker's runs, and are told of them: cancels, and ends that somebody waits for. */
+/** What others say of this worker's runs, and are told of them: cancels, and ends that somebody, or an ask, waits for. */
 export interface News {
   /** Until `stop`. */
   run(): Promise<void>
   /** A run began. */
-  began(run: LiveRun): void
+  began(run: RunOfKind): void
   /** A run was settled. */
   settled(run: LiveRun): void
+  /** The same, as the database said it. */
+  ended(rows: readonly SettledRow[]): void
+  /** A run settled itself, and completed. */
+  endedItself(run: RunOfKind): void
   /** Resolves when everything is told. */
   stop(): Promise<void>
 }
+
+type RunOfKind = LiveRun & { readonly kind: string; readonly queue: string }
 
 export interface NewsOptions {
   readonly worker: string
   readonly executor: Executor
   readonly wakeups: Wakeups
   readonly roster: Roster
+  /** What this worker handles. */
+  readonly kinds: readonly JobKind[]
+  readonly hintUntil: () => string
   readonly checkLeases: () => Promise<void>
   readonly warn: (message: string) => (error: unknown) => void
 }
 
 export function news(options: NewsOptions): News {
-  const { executor, wakeups, warn } = options
+  const { executor, worker, wakeups, warn } = options
   const { clock } = executor
   const cancels = cancelWatch({
     ...options,
@@ -40,17 +53,40 @@ export function news(options: NewsOptions): News {
     lane: () => executor.lane('announce'),
     onFailure: warn('the end of a job could not be announced'),
   })
+  const waiting = reruns({
+    ...options,
+    clock,
+    lane: executor.lane('maintenance'),
+    isListening: () => wakeups.isListening,
+    onFailure: warn('asks that wait for a run could not be looked for'),
+  })
   const unsubscribe = wakeups.subscribe((hint) => {
     cancels.hear(hint)
     waits.hear(hint)
+    waiting.hear(hint)
   })
+  function tell(event: JobEventName, { id, kind, queue, run }: RunOfKind): void {
+    executor.events.tell(event, { id, kind, queue, run, worker })
+  }
+
   return {
-    run: cancels.run,
-    began: cancels.noticed,
+    async run() {
+      await Promise.all([cancels.run(), waiting.run()])
+    },
+    began(run) {
+      cancels.noticed(run)
+      tell('started', run)
+    },
     settled: (run) => waits.settled(run.id),
+    ended: waiting.ended,
+    endedItself(run) {
+      waiting.endedOf(run.kind)
+      tell('completed', run)
+    },
     stop() {
       unsubscribe()
       cancels.stop()
+      waiting.stop()
       return waits.idle()
     },
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { Lane } from '../database/executor.ts'
+import type { Progress } from '../jobs/job.ts'
 import { saveProgress } from './lease-statements.ts'
-import type { Progress } from './run-for.ts'
 
 /**
  * What runs say of their progress, written for people to see: the latest of each run, all together,
@@ -29,6 +29,7 @@ export function progressWriter({
 }: ProgressOptions): ProgressWriter {
   const latest = new Map<string, object>()
   let cancel: (() => void) | undefined
+  let stopped = false
 
   async function write(): Promise<void> {
     cancel = undefined
@@ -43,10 +44,12 @@ export function progressWriter({
 
   return {
     say({ id, run }, { done, total }) {
+      if (stopped) return
       latest.set(`${id} ${run}`, { id, run, done, ...(total === null ? {} : { total }) })
       cancel ??= clock.after(EVERY, () => void write())
     },
     stop() {
+      stopped = true
       cancel?.()
       latest.clear()
     },

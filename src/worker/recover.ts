@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts'
+import type { JobEvents } from '../core/job-events.ts'
 import { instantText } from '../core/instant-text.ts'
 import { bell } from '../core/wait.ts'
 import type { Lane } from '../database/executor.ts'
@@ -12,6 +13,7 @@ import type { Roster } from './roster.ts'
 import { recoverRuns } from './settle-statements.ts'
 import type { FateRow } from './settle-statements.ts'
 import type { Strays } from './strays.ts'
+import { tellSettled } from './told-runs.ts'
 
 /**
  * Takes jobs from workers that went away without a word (L3). Any worker does it, at its start and
@@ -37,6 +39,7 @@ export interface RecovererOptions {
   /** Grows when the clock was out of step: then nothing is recovered for one renewal period. */
   readonly doubts: () => number
   readonly hintUntil: () => string
+  readonly events?: JobEvents | undefined
   readonly onFailure: (error: unknown) => void
 }
 
@@ -117,6 +120,7 @@ export function recoverer(options: RecovererOptions): Recoverer {
           hint_until: options.hintUntil(),
         })
         moved += rows.length
+        tellSettled(options.events, rows)
       },
       (_fate, error) => options.onFailure(error),
     )

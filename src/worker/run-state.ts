@@ -14,19 +14,19 @@ export interface RunState {
   carry: unknown
   /** Set by a pause: in how many milliseconds the job is due again. */
   pausedForMs: number | null
-  /** Settled inside a transaction of the run: nothing is left to settle. */
-  isSettled: boolean
-  /** A transaction was begun: there is one at most. */
-  hasTransaction: boolean
   /** Follow-ups, some perhaps still being checked. */
   readonly followUps: Promise<Ask>[]
+  /** A follow-up has an id of the handler's choice, which an open transaction may hold as well. */
+  hasGivenIds: boolean
+  /** Checkpoints, some perhaps still being written. */
+  readonly saves: Promise<void>[]
   /** The carry's text if it differs from what is stored; undefined where it does not. Throws where JSON cannot hold it. */
   changedCarry(): string | undefined
   /** What is stored is this now. */
   savedCarry(text: string): void
 }
 
-/** Throws where the stored carry cannot be read: then the job cannot be run at all. */
+/** Throws where the stored carry cannot be read, or the kind's own function fails at the first one. */
 export function runState(
   definition: Definition,
   {
@@ -42,16 +42,45 @@ export function runState(
     remarks,
     carry,
     pausedForMs: null,
-    isSettled: false,
-    hasTransaction: false,
     followUps: [],
+    hasGivenIds: false,
+    saves: [],
     changedCarry() {
       if (!hasCarry) return undefined
-      const text = encodeJson(this.carry)
+      const text = carryText(this.carry)
       return text === saved ? undefined : text
     },
     savedCarry(text) {
       saved = text
     },
+  }
+}
+
+/**
+ * Every follow-up once it is checked, also those that are asked for meanwhile. Rejects where one is
+ * refused, awaited by the handler or not.
+ */
+export async function checkedFollowUps({ followUps }: RunState): Promise<readonly Ask[]> {
+  if (followUps.length === 0) return []
+  for (;;) {
+    const asks = await Promise.all(followUps)
+    if (asks.length === followUps.length) return asks
+  }
+}
+
+/** Checkpoints that nobody awaited come before the settlement; whether they failed is not its business. */
+export async function allSaved({ saves }: RunState): Promise<void> {
+  if (saves.length > 0) await Promise.allSettled(saves)
+}
+
+/** JSON cannot hold the carry; `cause` says where. */
+export class UnstorableCarryError extends TypeError {}
+
+function carryText(carry: unknown): string {
+  try {
+    return encodeJson(carry)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new UnstorableCarryError(`the carry cannot be stored: ${why}`, { cause })
   }
 }

@@ -1,13 +1,13 @@
 import type { Executor, Runner } from '../database/executor.ts'
 import type { Queryable, Value } from '../database/database.ts'
 import { borrowedTransaction } from '../database/drivers/borrowed.ts'
-import { callMethod, hasMethod } from '../database/drivers/property.ts'
-import { DatabaseError, InvalidOptionError, LeaseLostError } from '../errors.ts'
 import type { Ask } from '../jobs/ask.ts'
 import type { Producer } from '../jobs/producer.ts'
-import { boundTransaction, lockLease } from './lease-statements.ts'
-import { settledRuns, settleRuns } from './settle-statements.ts'
+import { boundTransaction, endTransaction, readCommitted } from './lease-statements.ts'
+import { decided } from './settle-within.ts'
+import type { ConnectionHolds } from './connection-holds.ts'
 import type { FateRow } from './settle-statements.ts'
+import { openOn } from './transaction-source.ts'
 import type { TransactionPool } from './transaction-pool.ts'
 
 /**
@@ -24,26 +24,16 @@ export interface Transaction extends Producer {
   ): Promise<{ rows: Row[] }>
 }
 
-/** What opens transactions, so that `run.transaction(db, fn)` gives `fn` your own library's. */
-export type TransactionSource =
-  | { transaction(...values: never[]): unknown }
-  | { begin(...values: never[]): unknown }
-
-/** The transaction that `Db` opens. */
-export type TransactionOf<Db> = Db extends {
-  begin(options: string, fn: (tx: infer T) => unknown): unknown
-}
-  ? T
-  : Db extends { transaction(fn: (tx: infer T) => Promise<unknown>, ...rest: never[]): unknown }
-    ? T
-    : never
-
 /** A run that settles itself inside a transaction. */
 export interface SelfSettling {
   readonly id: string
   readonly run: number
   readonly kind: string
   readonly leaseMs: number
+  /** Aborts when the run was decided otherwise: the transaction rolls back. */
+  readonly doom: AbortSignal
+  /** The settlement is about to be written. */
+  readonly onSettling: () => void
   /** The fate once `fn` is through, with what `fn` gave; follow-ups are all checked by then. */
   readonly settlement: (value: unknown) => Promise<{ fate: FateRow; followUps: readonly Ask[] }>
 }
@@ -52,6 +42,7 @@ export interface TransactionServices {
   readonly worker: string
   readonly executor: Executor
   readonly pool: TransactionPool
+  readonly holds: ConnectionHolds
   /** The verbs of a producer on a transaction. */
   readonly producerOn: (transaction: Queryable) => Producer
   /** Writes asks on a transaction. */
@@ -59,22 +50,39 @@ export interface TransactionServices {
   readonly hintUntil: () => string
 }
 
-/** On a connection of ours. */
+/**
+ * On a connection of ours. When the run is decided otherwise, it ends there and then: the server is
+ * told to end the session, since a statement may be under way on it and keeps the lease locked.
+ */
 export function ownTransaction<T>(
   run: SelfSettling,
   fn: (tx: Transaction) => Promise<T>,
   services: TransactionServices,
 ): Promise<T> {
+  const { executor, pool } = services
   return decided(run, services, (settle) =>
-    services.pool.transaction(async (transaction) => {
-      const runner = await services.executor.borrow(transaction)
-      await runner.run(boundTransaction, { idle_ms: String(Math.ceil(run.leaseMs)) })
-      return settle({ runner, isForeign: false }, () => fn(transactionOn(transaction, services)))
+    pool.transaction(run.doom, async (transaction) => {
+      const runner = await executor.borrow(transaction)
+      const idle_ms = String(Math.ceil(run.leaseMs))
+      const [bound] = await runner.run(boundTransaction, { idle_ms })
+      const end = (): void => {
+        if (bound === undefined || executor.engine.isSingleConnection) return
+        const ended = executor.lane('settle alone').run(endTransaction, { pid: bound.pid })
+        // Then it ends with its statement, or the server ends it for being idle.
+        ended.catch(() => undefined)
+      }
+      run.doom.addEventListener('abort', end, { once: true })
+      try {
+        const work = (): Promise<T> => unless(run.doom, fn(transactionOn(transaction, services)))
+        return await settle({ runner, isForeign: false }, work)
+      } finally {
+        run.doom.removeEventListener('abort', end)
+      }
     }),
   )
 }
 
-/** In a transaction that the caller's own library opens, on the same database. */
+/** In a transaction that the caller's own library opens, on the same database: only `fn` can end it. */
 export function foreignTransaction<T>(
   run: SelfSettling,
   { db, fn }: { readonly db: unknown; readonly fn: (tx: unknown) => Promise<T> },
@@ -83,76 +91,19 @@ export function foreignTransaction<T>(
   return decided(run, services, (settle) =>
     openOn(db, async (tx) => {
       const runner = await services.executor.borrow(borrowedTransaction(tx))
+      // A renewal meanwhile would make the settlement fail under a stricter level.
+      await runner.run(readCommitted, {})
       return settle({ runner, isForeign: true }, () => fn(tx))
     }),
   )
 }
 
-interface Place {
-  readonly runner: Runner
-  readonly isForeign: boolean
-}
-
-type Settle<T> = (place: Place, fn: () => Promise<T>) => Promise<T>
-
-/** A commit whose answer was lost is looked up: the record of the run tells whether all of it is there (M8). */
-async function decided<T>(
-  run: SelfSettling,
-  services: TransactionServices,
-  open: (settle: Settle<T>) => Promise<T>,
-): Promise<T> {
-  let settled: { readonly value: T } | undefined
-  try {
-    return await open(async (place, fn) => {
-      const value = await settledWith(run, { place, services }, fn)
-      settled = { value }
-      return value
-    })
-  } catch (error) {
-    if (settled === undefined || !mayHaveCommitted(error)) throw error
-    const runs = JSON.stringify([{ id: run.id, run: run.run }])
-    const { executor, worker } = services
-    const found = await executor.lane('settle').run(settledRuns, { runs, worker })
-    if (found.length === 0) throw error
-    return settled.value
-  }
-}
-
-async function settledWith<T>(
-  run: SelfSettling,
-  { place, services }: { readonly place: Place; readonly services: TransactionServices },
-  fn: () => Promise<T>,
-): Promise<T> {
-  const { runner, isForeign } = place
-  const { worker, hintUntil } = services
-  const locked = await runner.run(lockLease, { id: run.id, run: run.run, worker })
-  if (locked.length === 0) throw noLease(run, isForeign)
-  const value = await fn()
-  const { fate, followUps } = await run.settlement(value)
-  if (followUps.length > 0) await services.writeAsks(runner, followUps)
-  const settled = await runner.run(settleRuns, {
-    fates: JSON.stringify([fate]),
-    follow_ups: '[]',
-    worker,
-    hint_until: hintUntil(),
-  })
-  if (settled.length === 0) throw new LeaseLostError(run.id, run.run)
-  return value
-}
-
-// A library of the caller's reports a lost connection in its own words.
-function mayHaveCommitted(error: unknown): boolean {
-  return !(error instanceof DatabaseError) || error.outcomeUnknown
-}
-
-function noLease(run: SelfSettling, isForeign: boolean): Error {
-  const lost = new LeaseLostError(run.id, run.run)
-  if (!isForeign) return lost
-  return new InvalidOptionError('db', 'a database without this run', {
-    text:
-      `job ${run.id} has no lease there. Pass what opens transactions on the database and schema ` +
-      'that this worker claims from; if it does, the run has lost its lease.',
-    cause: lost,
+/** As `work` ends, or rejected as soon as the signal aborts. */
+function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+    work.finally(() => signal.removeEventListener('abort', stop)).then(resolve, reject)
   })
 }
 
@@ -166,19 +117,7 @@ function transactionOn(transaction: Queryable, services: TransactionServices): T
   }
 }
 
-function openOn<T>(db: unknown, work: (tx: unknown) => Promise<T>): Promise<T> {
-  const open = ['begin', 'transaction'].find((name) => hasMethod(db, name))
-  if (open === undefined) {
-    throw new InvalidOptionError(
-      'db',
-      db,
-      'pass a postgres.js sql or a PGlite, or leave it out for a connection of ours',
-    )
-  }
-  return awaited<T>(callMethod(db, open, work))
-}
-
-/** The doors to the caller's own statement and library: their types are his word. */
+/** The doors to the caller's own statement: its types are his word. */
 function rowsOf<Row>(rows: readonly unknown[]): Row[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the door itself
   return rows as Row[]
@@ -187,9 +126,4 @@ function rowsOf<Row>(rows: readonly unknown[]): Row[] {
 function valuesOf(values: readonly unknown[]): readonly Value[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the library encodes what he gives
   return values as readonly Value[]
-}
-
-async function awaited<T>(result: unknown): Promise<T> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- libraries give back what the work gave
-  return (await result) as T
 }

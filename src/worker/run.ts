@@ -9,7 +9,8 @@ import { InvalidOptionError } from '../errors.ts'
 import type { JournalEntry } from '../jobs/job.ts'
 import type { CarryOf, JobKind, NameOf } from '../jobs/kind.ts'
 import type { EnqueueOptions, InputArgs } from '../jobs/options.ts'
-import type { Transaction, TransactionOf, TransactionSource } from './run-transaction.ts'
+import type { Transaction } from './run-transaction.ts'
+import type { TransactionOf, TransactionSource } from './transaction-source.ts'
 
 /** For how long, or until when. */
 export type PauseUntil = OneOf<{ for: Duration } | { until: Date }>
@@ -37,25 +38,33 @@ export interface Run<K extends JobKind = JobKind> {
   readonly deadline: Date | null
   /**
    * What is kept between the runs of this job: a copy of what the last run left, or of the kind's
-   * default. Written with a pause, a failure or a `checkpoint`; a return leaves it as it was.
+   * default. Written with a pause, a failure or a `checkpoint`, if it changed; a return leaves it as
+   * it was. What JSON cannot hold fails the run, and what was stored stays.
    */
   carry: CarryOf<K>
-  /** What happened to this job before, oldest first: the newest 100 entries, or `limit`. */
+  /**
+   * What happened to this job before, oldest first: the newest 100 entries, or `limit`, at most
+   * 10 000. Read when it is called.
+   *
+   * @example
+   * const refusals = (await run.history()).filter((entry) => entry.note === 'refused')
+   */
   history(options?: { limit?: number | undefined }): Promise<readonly JournalEntry[]>
   /** A line for people, kept with the record of this run; the last one counts, at most 8 kB. */
   note(text: string): void
   /** A document kept with the record of this run; the last one counts. Throws where JSON cannot hold it. */
   attach(json: unknown): void
   /**
-   * Saves the carry now: a crash resumes from it. Throws `LeaseLostError` when the job is not this
-   * run's any more.
+   * Saves the carry now, if it changed: a crash resumes from it. Throws `LeaseLostError` when the
+   * job is not this run's any more, `DatabaseError` when the database stays away for 10 s.
    */
   checkpoint(): Promise<void>
-  /** How far it is, for people: written with the next renewal, at most once a second. */
+  /** How far it is, for people: `jobs.get` shows it. Written within a second, and once a second at most. */
   progress(done: number, total?: number): void
   /**
    * Ends this run without a failure, to be run again later with the carry it leaves. Calling it
-   * decides, returned or not; what is thrown after it still fails the run.
+   * decides, returned or not; what is thrown after it still fails the run. Not together with
+   * `transaction`.
    *
    * @example
    * return run.pause({ for: '5m' })
@@ -63,15 +72,19 @@ export interface Run<K extends JobKind = JobKind> {
   pause(until: PauseUntil): Paused
   /**
    * Enqueues a job in the statement that settles this run: on a return or a pause, and only if it
-   * applies. Resolves when the input was checked; the settlement waits for it.
+   * applies. Resolves when the input was checked; the settlement waits for it. A refused input
+   * fails the run, awaited or not.
    */
   enqueue<J extends JobKind>(kind: J, ...args: InputArgs<J, EnqueueOptions>): Promise<void>
   /**
    * Effects and settlement in one transaction: `fn` writes, the job is completed with it, and both
    * commit or neither does. Without `db` on a connection of ours; with it in a transaction that your
-   * own library opens on the same database. Once a run.
+   * own library opens on the same database. Once a run, at READ COMMITTED. For kinds with a `result`
+   * what `fn` gives is stored as it; what the handler does afterwards changes nothing any more.
    *
-   * Throws `LeaseLostError`, and everything is rolled back, when the job is not this run's any more.
+   * Throws `LeaseLostError`, and everything is rolled back, when the job is not this run's any more;
+   * `InvalidOptionError` for a second call, after a pause, and for another database. A transaction
+   * of ours that idles longer than the job's `lease` is ended by the server.
    *
    * @example
    * await run.transaction(async (tx) => {

@@ -3,12 +3,15 @@ import { repeat } from '../database/repeat.ts'
 import { statement } from '../database/statement.ts'
 import type { Statement } from '../database/statement.ts'
 import type { Ask } from '../jobs/ask.ts'
+import { passes } from './settle.ts'
 import type { Settlement } from './settle.ts'
 import { settledRuns, settleRuns } from './settle-statements.ts'
+import type { SettledRow } from './settle-statements.ts'
+import { tellSettled } from './told-runs.ts'
 
 /**
- * A settlement with follow-ups that have keys. Such an ask may meet a job, or wait for an ask of its
- * key that is not committed; so it goes in a transaction of its own, beside the batch that it would
+ * A settlement with follow-ups that have keys, or ids that the handler gave. Such an ask may meet a
+ * job, or wait for an ask of its key or id that is not committed; so it goes in a transaction of its own, beside the batch that it would
  * hold up, waits for a lock a second at most, and is repeated (O5).
  */
 export interface KeyedSettlementOptions {
@@ -17,6 +20,8 @@ export interface KeyedSettlementOptions {
   readonly writeAsks: (runner: Runner, asks: readonly Ask[]) => Promise<unknown>
   readonly hintUntil: () => string
   readonly signal: AbortSignal
+  /** Told of what was settled, once it is committed; a lost answer tells nothing. */
+  readonly onSettled: (rows: readonly SettledRow[]) => void
 }
 
 export const limitLockWait: Statement<Record<string, never>, { bound: string }> = statement(
@@ -29,7 +34,7 @@ export function settleKeyed(
   { fate, followUps = [], leaseEndsAt }: Settlement,
   options: KeyedSettlementOptions,
 ): Promise<boolean> {
-  const { worker, executor, writeAsks, hintUntil, signal } = options
+  const { worker, executor, writeAsks, hintUntil, signal, onSettled } = options
   const lane = executor.lane('settle keyed')
 
   async function isRecorded(): Promise<boolean> {
@@ -37,25 +42,27 @@ export function settleKeyed(
     return (await lane.run(settledRuns, { runs, worker })).length > 0
   }
 
-  function settle(): Promise<boolean> {
-    return lane.transaction(async (runner) => {
+  async function settle(): Promise<boolean> {
+    const settled = await lane.transaction(async (runner) => {
       await runner.run(limitLockWait, {})
-      const [settled] = await runner.run(settleRuns, {
+      const [row] = await runner.run(settleRuns, {
         fates: JSON.stringify([fate]),
         follow_ups: '[]',
         worker,
         hint_until: hintUntil(),
       })
-      if (settled === undefined) return false
       // A cancel that was asked meanwhile decides over a pause: then nothing follows.
-      const isAsDecided = settled.outcome === fate.outcome
-      if (isAsDecided) await writeAsks(runner, followUps)
-      return true
+      if (row?.outcome === fate.outcome) await writeAsks(runner, followUps)
+      return row
     })
+    if (settled === undefined) return false
+    onSettled([settled])
+    tellSettled(executor.events, [settled])
+    return true
   }
 
   return repeat(
-    { clock: executor.clock, until: leaseEndsAt, signal },
+    { clock: executor.clock, until: leaseEndsAt, passes, signal },
     async (isUncertain) => (isUncertain && (await isRecorded())) || settle(),
   )
 }

@@ -114,7 +114,7 @@ carried as (
 )`
 
 const SETTLED = `
-select fate.job_id, fate.run, fate.outcome, fate.kind, fate.dedup_key
+select fate.job_id, fate.run, fate.outcome, fate.kind, fate.queue, fate.worker, fate.dedup_key
 from fate
 where (select sent from hints) is not null`
 
@@ -127,6 +127,9 @@ export interface MovedRow {
 export interface SettledRow extends MovedRow {
   readonly outcome: FateRow['outcome'] | 'cancelled'
   readonly kind: string
+  readonly queue: string
+  /** Who ran it. */
+  readonly worker: string
   readonly dedup_key: string | null
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts'
+import type { JobEvents } from '../core/job-events.ts'
 import { batcher } from '../database/batcher.ts'
 import type { Lane } from '../database/executor.ts'
 import { repeat } from '../database/repeat.ts'
@@ -7,7 +8,8 @@ import type { Ask } from '../jobs/ask.ts'
 import { askRow } from '../jobs/ask-row.ts'
 import { bytesOf as askBytes } from '../jobs/insert.ts'
 import { settledRuns, settleRuns } from './settle-statements.ts'
-import type { FateRow, FollowUpRow, MovedRow } from './settle-statements.ts'
+import type { FateRow, FollowUpRow, MovedRow, SettledRow } from './settle-statements.ts'
+import { tellFollowUps, tellSettled } from './told-runs.ts'
 
 /**
  * Writes what became of runs: everything that ended while the last statement was in flight goes in
@@ -38,6 +40,10 @@ export interface SettlerOptions {
   readonly hintUntil: () => string
   /** Aborts when nothing is worth waiting for any more: one last try, then the leases are left to lapse. */
   readonly signal: AbortSignal
+  /** Told of what was settled, once it is committed; a lost answer tells nothing. */
+  readonly onSettled?: ((rows: readonly SettledRow[]) => void) | undefined
+  /** Where the same is told to whoever listens, with the jobs that followed. */
+  readonly events?: JobEvents | undefined
   /** Told of failures that are repeated. */
   readonly onFailure: (error: unknown) => void
 }
@@ -59,14 +65,16 @@ export function settler(options: SettlerOptions): Settler {
     await repeat({ clock, until, passes, signal, onFailure }, async (isUncertain) => {
       if (isUncertain) record(await lookUp(left))
       if (left.length === 0) return
-      record(
-        await lane.run(settleRuns, {
-          fates: JSON.stringify(left.map(({ fate }) => fate)),
-          follow_ups: followUpRows(left),
-          worker,
-          hint_until: options.hintUntil(),
-        }),
-      )
+      const settled = await lane.run(settleRuns, {
+        fates: JSON.stringify(left.map(({ fate }) => fate)),
+        follow_ups: followUpRows(left),
+        worker,
+        hint_until: options.hintUntil(),
+      })
+      record(settled)
+      options.onSettled?.(settled)
+      tellSettled(options.events, settled)
+      tellFollowUps(options.events, settlements, settled)
       // An earlier try that was still under way at the first look has ended: this one waited for it.
       if (isUncertain && left.length > 0) record(await lookUp(left))
     })
@@ -90,7 +98,7 @@ export function settler(options: SettlerOptions): Settler {
 
 // Without an SQLSTATE nothing says that the statement is at fault: the connection was lost, or was
 // somebody else's for too long (the embedded database has one).
-function passes({ retryable, sqlstate }: DatabaseError): boolean {
+export function passes({ retryable, sqlstate }: DatabaseError): boolean {
   return retryable || sqlstate === null
 }
 

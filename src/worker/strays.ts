@@ -1,11 +1,13 @@
 import { instantText } from '../core/instant-text.ts'
 import type { Clock } from '../core/clock.ts'
+import type { JobEvents } from '../core/job-events.ts'
 import type { Lane } from '../database/executor.ts'
 import { decodePolicy } from '../jobs/policy.ts'
 import { afterRelease } from './fate.ts'
 import { strayLeases } from './lease-statements.ts'
 import type { LapsedRow } from './lease-statements.ts'
 import { recoverRuns } from './settle-statements.ts'
+import { tellSettled } from './told-runs.ts'
 
 /**
  * Claims whose answers did not arrive (C8). The statement may have committed, and may still commit
@@ -31,6 +33,7 @@ export interface StraysOptions {
   /** A lost claim is looked for this long: one lease. */
   readonly seekMs: number
   readonly hintUntil: () => string
+  readonly events?: JobEvents | undefined
 }
 
 export function strays(options: StraysOptions): Strays {
@@ -45,12 +48,13 @@ export function strays(options: StraysOptions): Strays {
       instants: `{${[...lost.keys()].map((each) => `"${instantText(each)}"`).join(',')}}`,
     })
     if (leases.length > 0) {
-      await lane.run(recoverRuns, {
+      const rows = await lane.run(recoverRuns, {
         fates: JSON.stringify(leases.map(released)),
         recovered_by: null,
         lapsed_before: 'infinity',
         hint_until: options.hintUntil(),
       })
+      tellSettled(options.events, rows)
     }
     for (const [instant, until] of lost) if (clock.now() > until) lost.delete(instant)
   }

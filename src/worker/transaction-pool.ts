@@ -6,11 +6,15 @@ import type { Engine, Session, TransactionSession } from '../database/database.t
  * application's, and may be many.
  */
 export interface TransactionPool {
-  transaction<T>(work: (transaction: TransactionSession) => Promise<T>): Promise<T>
+  /** A connection whose transaction was doomed is not used again: the server may be ending it. */
+  transaction<T>(
+    doom: AbortSignal,
+    work: (transaction: TransactionSession) => Promise<T>,
+  ): Promise<T>
   close(): Promise<void>
 }
 
-// A statement of the application's may take its time; the lock on the lease is bounded apart.
+// A statement of the application's may take its time.
 const STATEMENT_TIMEOUT = 600_000
 
 export function transactionPool(engine: Engine): TransactionPool {
@@ -31,13 +35,21 @@ export function transactionPool(engine: Engine): TransactionPool {
     return session
   }
 
+  function discard(session: Session): void {
+    all.delete(session)
+    // It may be gone already.
+    session.close().catch(() => undefined)
+  }
+
   return {
-    async transaction(work) {
+    async transaction(doom, work) {
       const session = await acquire()
       try {
+        doom.throwIfAborted()
         return await session.transaction(work)
       } finally {
-        idle.push(session)
+        if (doom.aborted) discard(session)
+        else idle.push(session)
       }
     },
     async close() {

@@ -11,6 +11,7 @@ import type { QueueDecisions } from '../queues/decisions.ts'
 import type { ClaimedRow } from './claim-statements.ts'
 import { claimer } from './claim.ts'
 import { claimLoop } from './claim-loop.ts'
+import { connectionHolds } from './connection-holds.ts'
 import { ending } from './ending.ts'
 import { startRun } from './execute.ts'
 import type { ActiveRun, RunEnd } from './execute.ts'
@@ -68,13 +69,11 @@ const SEEK_STRAYS = 60_000
 
 export function startWorking(id: string, setup: WorkerSetup, context: WorkerContext): Working {
   const { executor, wakeups, decisions, hintUntil } = context
-  const { clock } = executor
+  const { clock, events } = executor
   const hurry = new AbortController()
   const active = new Set<ActiveRun>()
   const finishing = new Set<Promise<void>>()
   const warn = warnings({ worker: id, origin: executor.origin, clock })
-  const notSettled = warn.of('a run could not be settled; its job comes back when the lease ends')
-  const notHandedBack = warn.of('a claimed job could not be handed back')
   let wasBehind = false
 
   const live = roster()
@@ -89,13 +88,16 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   }
   const hasCaps = setup.queueCaps.size > 0 || space.lanes.some((lane) => lane.capped)
   const maintenance = executor.lane('maintenance')
-  const lost = strays({ worker: id, clock, lane: maintenance, seekMs: SEEK_STRAYS, hintUntil })
+  const recovery = { worker: id, clock, lane: maintenance, hintUntil, events }
+  const lost = strays({ ...recovery, seekMs: SEEK_STRAYS })
   const settling = settler({
     worker: id,
     clock,
     lane: executor.lane('settle'),
     hintUntil,
     signal: hurry.signal,
+    onSettled: (rows) => heard.ended(rows),
+    events,
     onFailure: warn.of('ended runs could not be written yet'),
   })
   const endings = ending({
@@ -105,40 +107,43 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     writeAsks: context.writeAsks,
     hintUntil,
     signal: hurry.signal,
+    onSettled: (rows) => heard.ended(rows),
     warn: warn.of,
   })
   const pool = transactionPool(executor.engine)
+  const holds = connectionHolds(executor.engine.isSingleConnection)
   const progress = progressWriter({
     worker: id,
     clock,
     lane: executor.lane('renew'),
     onFailure: warn.of('progress could not be written'),
   })
-  const services = runServices({ worker: id, context, pool, progress })
+  const services = runServices({ worker: id, context, pool, holds, progress })
   const keeper = leaseKeeper({
     worker: id,
     clock,
     lane: executor.lane('renew'),
     roster: live,
     doubts: context.doubts,
+    isHeld: () => holds.isHeld,
     onFailure: warn.of('leases could not be renewed'),
   })
   const recovering = recoverer({
-    worker: id,
-    clock,
-    lane: maintenance,
+    ...recovery,
     roster: live,
     strays: lost,
     everyMs: () => Math.max(RECOVER_APART, Math.min(RECOVER_EVERY, live.shortestLease)),
     doubts: context.doubts,
-    hintUntil,
     onFailure: warn.of('lapsed leases could not be recovered'),
   })
   const { check: checkLeases } = keeper
-  const heard = news({ worker: id, executor, wakeups, roster: live, checkLeases, warn: warn.of })
+  const kinds = [...setup.kinds.values()].map(({ kind }) => kind)
+  const told = { wakeups, hintUntil, warn: warn.of }
+  const heard = news({ worker: id, executor, roster: live, kinds, checkLeases, ...told })
   const keeping = housekeeper({
     clock,
     lane: maintenance,
+    events,
     everyMs: HOUSEKEEP_EVERY,
     onFailure: warn.of('maintenance failed'),
   })
@@ -217,6 +222,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     loop.slotGiven()
     const applied = end.type === 'fate' ? await endings.write(run, end) : end.type === 'settled'
     live.remove(run)
+    if (end.type === 'settled') heard.endedItself(run)
     if (applied) heard.settled(run)
     else lostNotice(run)
     if (wasBehind && settling.size < MOST_UNSETTLED) loop.caughtUp()
@@ -268,13 +274,13 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
       hurry.abort()
       await ended
       keeper.stop()
-      const told = heard.stop()
+      const allTold = heard.stop()
       recovering.stop()
       keeping.stop()
       telling.stop()
       progress.stop()
       await unwatch()
-      await Promise.all([others, told])
+      await Promise.all([others, allTold])
       await pool.close()
     },
     hasten: () => hurry.abort(),

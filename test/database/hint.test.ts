@@ -20,6 +20,11 @@ test.each([
   expect(parseHint(payload)).toEqual(hint)
 })
 
+test('C5: a word says that something was decided about a queue', () => {
+  expect(parseHint('queues')).toEqual({ type: 'queues' })
+  expect(parseHint('queues mail')).toBeUndefined()
+})
+
 test.each([
   '',
   'cancel',

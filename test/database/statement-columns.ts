@@ -1,10 +1,13 @@
 import { sampleClock } from '../../src/database/clock-sample.ts'
+import { describedStatement } from '../../src/database/describe.ts'
 import * as migrations from '../../src/database/migration-statements.ts'
 import * as savepoints from '../../src/database/savepoint.ts'
 import type { Statement } from '../../src/database/statement.ts'
 import { matchingJobs, placesOfJobs } from '../../src/jobs/bulk-statements.ts'
 import { cancelJobs, forceCancelJobs } from '../../src/jobs/cancel-statements.ts'
 import { cleanUpFinished, countFinished } from '../../src/jobs/cleanup-statements.ts'
+import { explainJob } from '../../src/jobs/explain-statements.ts'
+import { jobStats } from '../../src/jobs/stats-statements.ts'
 import { redriveJobs } from '../../src/jobs/redrive-statements.ts'
 import { rescheduleJobs } from '../../src/jobs/reschedule-statements.ts'
 import * as waiting from '../../src/jobs/wait-statements.ts'
@@ -20,9 +23,16 @@ import {
 import { jobJournalNewest, jobJournalOldest } from '../../src/journal/statements.ts'
 import * as dedup from '../../src/jobs/dedup-statements.ts'
 import * as keys from '../../src/jobs/key-statements.ts'
+import * as places from '../../src/jobs/place-statements.ts'
+import * as reruns from '../../src/jobs/rerun-statements.ts'
 import { limitLockWait } from '../../src/worker/settle-keyed.ts'
+import * as queueing from '../../src/queues/statements.ts'
 import * as claiming from '../../src/worker/claim-statements.ts'
+import * as handles from '../../src/worker/handle-statements.ts'
+import * as present from '../../src/worker/presence-statements.ts'
 import * as leases from '../../src/worker/lease-statements.ts'
+import { notifyEvents } from '../../src/worker/event-sender.ts'
+import * as rolling from '../../src/worker/rollup-statements.ts'
 import * as settling from '../../src/worker/settle-statements.ts'
 
 type Columns<Result> = [Result] extends [never]
@@ -50,9 +60,17 @@ const SETTLED = {
   run: 'int4',
   outcome: 'text',
   kind: 'text',
+  queue: 'text',
+  worker: 'text',
   dedup_key: 'text',
 } as const
-const CANCELLED = { job_id: 'text', kind: 'text', dedup_key: 'text' } as const
+const CANCELLED = {
+  job_id: 'text',
+  kind: 'text',
+  queue: 'text',
+  run: 'int4',
+  dedup_key: 'text',
+} as const
 const CLEANED = { matched: 'int4', looked_at: 'int4', last_us: 'text', last_id: 'text' } as const
 const MOVED = { job_id: 'text', run: 'int4' } as const
 const HELD = { ...MOVED, lease_ends_at: 'float8' } as const
@@ -82,6 +100,7 @@ const JOB = {
   queue: 'text',
   priority: 'int4',
   payload: 'text',
+  carry: 'text',
   options: 'text',
   dedup_key: 'text',
   created_at: 'float8',
@@ -98,6 +117,8 @@ const JOB = {
   started_at: 'float8',
   lease_ends_at: 'float8',
   cancel_requested_at: 'float8',
+  progress_done: 'float8',
+  progress_total: 'float8',
   finished_at: 'float8',
   prune_at: 'float8',
   decided_by: 'text',
@@ -140,6 +161,7 @@ const KEY_LOOK = {
   repeated_at: 'float8',
   merged_into: 'text',
   merged_as: 'text',
+  merged_at: 'float8',
   running: 'text',
   job_id: 'text',
   row_place: 'text',
@@ -148,6 +170,51 @@ const KEY_LOOK = {
   failures: 'int4',
   payload: 'text',
   carry: 'text',
+} as const
+const EXPLAINED = {
+  state: 'text',
+  kind: 'text',
+  queue: 'text',
+  reason: 'text',
+  due_at: 'float8',
+  expires_at: 'float8',
+  dedup_key: 'text',
+  held_by: 'text',
+  worker: 'text',
+  started_at: 'float8',
+  finished_at: 'float8',
+  paused_at: 'float8',
+  alive: 'float8',
+  last_seen_at: 'float8',
+  free: 'float8',
+  full_running: 'float8',
+  full_cap: 'float8',
+  queue_running: 'float8',
+  queue_cap: 'float8',
+  kind_running: 'float8',
+  kind_cap: 'float8',
+  better: 'float8',
+  earlier: 'float8',
+} as const
+const STATS = {
+  queue: 'text',
+  kind: 'text',
+  due: 'float8',
+  scheduled: 'float8',
+  retrying: 'float8',
+  paused: 'float8',
+  running: 'float8',
+  dead: 'float8',
+  oldest_due_at: 'float8',
+  enqueued: 'float8',
+  completed: 'float8',
+  failed: 'float8',
+  has_more_due: 'bool',
+  has_more_waiting: 'bool',
+  has_more_dead: 'bool',
+  alive: 'float8',
+  slots: 'float8',
+  busy: 'float8',
 } as const
 const CATALOGUE = { what: 'text', name: 'text', definition: 'text', readable: 'bool' } as const
 const HISTORY = {
@@ -167,6 +234,12 @@ const HISTORY = {
 export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   Object.fromEntries([
     columnsOf(sampleClock, { database_time: 'float8' }),
+    columnsOf(describedStatement, { types: 'text' }),
+    columnsOf(rolling.appendRollups, { appended: 'int4' }),
+    columnsOf(rolling.pruneRollups, { pruned: 'int4' }),
+    columnsOf(notifyEvents, { sent: 'int4' }),
+    columnsOf(explainJob, EXPLAINED),
+    columnsOf(jobStats, STATS),
     columnsOf(migrations.lockMigrations, { locked: 'text' }),
     columnsOf(migrations.limitMigration, { limits: 'text' }),
     columnsOf(migrations.liveCatalogue, CATALOGUE),
@@ -177,13 +250,17 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(savepoints.releaseSavepoint, {}),
     columnsOf(enqueueJobs, { id: 'text' }),
     columnsOf(enqueuedJobs, { id: 'text' }),
-    columnsOf(dedup.placeKeyed, { id: 'text' }),
-    columnsOf(dedup.placeIndependent, { id: 'text' }),
+    columnsOf(places.placeKeyed, { id: 'text' }),
+    columnsOf(places.placeIndependent, { id: 'text' }),
     columnsOf(dedup.lookAtKey, KEY_LOOK),
     columnsOf(dedup.mergeIntoKey, { job_id: 'text' }),
+    columnsOf(dedup.mergedAsks, { id: 'text' }),
     columnsOf(keys.lockKey, { locked: 'int4' }),
-    columnsOf(keys.throttleAsk, { job_id: 'text', is_new: 'bool' }),
-    columnsOf(keys.releaseReruns, { job_id: 'text' }),
+    columnsOf(keys.throttleAsk, { job_id: 'text', is_new: 'bool', created_at: 'float8' }),
+    columnsOf(keys.pruneThrottles, { pruned: 'int4' }),
+    columnsOf(reruns.announceRerun, { sent: 'int4' }),
+    columnsOf(reruns.releaseReruns, { released: 'int4', waiting: 'bool' }),
+    columnsOf(reruns.releaseRerunsOf, { released: 'int4', waiting: 'bool' }),
     columnsOf(getJob, JOB),
     columnsOf(listJobsOldest, LISTED),
     columnsOf(listJobsNewest, LISTED),
@@ -202,11 +279,22 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(trimJournal, { trimmed: 'int4', top: 'text' }),
     columnsOf(pruneJobs, { pruned: 'int4' }),
     columnsOf(expiredJobs, { job_id: 'text', options: 'text' }),
-    columnsOf(expireJobs, { job_id: 'text' }),
+    columnsOf(expireJobs, { job_id: 'text', kind: 'text', queue: 'text', run: 'int4' }),
     columnsOf(jobJournalOldest, ENTRY),
     columnsOf(jobJournalNewest, ENTRY),
     columnsOf(claiming.claimJobs, CLAIMED),
     columnsOf(claiming.claimJobsWithinCaps, CLAIMED),
+    columnsOf(claiming.claimHandles, CLAIMED),
+    columnsOf(claiming.waitingLevels, { queue: 'text', level: 'int4' }),
+    columnsOf(handles.extendLease, { lease_ends_at: 'float8' }),
+    columnsOf(handles.lockLivingLease, { locked: 'int4' }),
+    columnsOf(present.tellWorker, { worker: 'text' }),
+    columnsOf(present.forgetWorker, { worker: 'text' }),
+    columnsOf(queueing.readQueues, { queue: 'text', paused_at: 'float8', defaults: 'text' }),
+    columnsOf(queueing.listQueues, { queue: 'text', paused_at: 'float8' }),
+    columnsOf(queueing.pauseQueue, { queue: 'text' }),
+    columnsOf(queueing.resumeQueue, { queue: 'text' }),
+    columnsOf(queueing.setQueueDefaults, { queue: 'text' }),
     columnsOf(claiming.nextDue, { due_at: 'float8' }),
     columnsOf(claiming.lookBeforeMarks, HIDDEN),
     columnsOf(leases.renewLeases, HELD),
@@ -214,7 +302,9 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(leases.lapsedLeases, LAPSED),
     columnsOf(leases.strayLeases, LAPSED),
     columnsOf(leases.lockLease, { locked: 'int4' }),
-    columnsOf(leases.boundTransaction, { bound: 'text' }),
+    columnsOf(leases.boundTransaction, { bound: 'text', pid: 'int4' }),
+    columnsOf(leases.endTransaction, { ended: 'bool' }),
+    columnsOf(leases.readCommitted, {}),
     columnsOf(leases.saveCarry, { job_id: 'text' }),
     columnsOf(leases.saveProgress, { job_id: 'text' }),
     columnsOf(limitLockWait, { bound: 'text' }),

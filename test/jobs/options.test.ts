@@ -187,7 +187,7 @@ test.each<[object, string]>([
   [{ jobId: 'x' }, 'Use id.'],
   [{ attempts: 3 }, 'Use retry.failures.'],
   [{ priorty: 3 }, 'Did you mean priority?'],
-  [{ input: 3 }, 'It has: id, delay, at, queue'],
+  [{ input: 3 }, 'It has: id, dedup, delay, at, queue'],
 ])('an unknown option is an error in plain JavaScript too: %j', (options, message) => {
   expect(stamping(options)).toThrow(InvalidOptionError)
   expect(stamping(options)).toThrow(message)

@@ -19,7 +19,12 @@ async function prune(runner: Runner, most = 1_000): Promise<number> {
 }
 
 async function redrive(runner: Runner, id: string): Promise<number> {
-  const rows = await runner.run(redriveJobs, { ids: `{${id}}`, by: null, hint_until: now })
+  const rows = await runner.run(redriveJobs, {
+    ids: `{${id}}`,
+    states: '{dead,cancelled}',
+    by: null,
+    hint_until: now,
+  })
   return rows.length
 }
 

@@ -51,6 +51,7 @@ function setup(): Bench {
     clock,
     lane,
     roster: live,
+    isHeld: () => false,
     doubts: () => bench.doubts,
     onFailure: (error) => failures.push(error),
   })

@@ -89,8 +89,8 @@ test('C4: a lane or a queue without room is not asked for', () => {
 
 test('C4: a probe asks for no more than claim, lane and queue have room for', () => {
   const room: Room = { freeOfKind: () => 3, freeOfQueue: () => 7 }
-  const { rows: probes, hasCaps } = plan(capped, { room, most: 5 })
-  expect(hasCaps).toBe(true)
+  const { rows: probes, mustCount } = plan(capped, { room, most: 5 })
+  expect(mustCount).toBe(true)
   expect(probes.find(({ kinds }) => kinds[0] === 'h')).toMatchObject({
     most: 3,
     lane_most: 3,

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { array, assert, integer, property, record } from 'fast-check'
 import { expect, test } from 'vitest'
 import { placesByRank } from '../../src/worker/rotation.ts'
 
@@ -17,13 +17,13 @@ test('C3: a single level, or a single slot before the first turn, is the best le
 })
 
 test('C3: however the slots come, each place is given once, and shares are exact over every period', () => {
-  const setting = fc.record({
-    ratio: fc.integer({ min: 2, max: 6 }),
-    ranks: fc.integer({ min: 1, max: 4 }),
-    windows: fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 60 }),
+  const setting = record({
+    ratio: integer({ min: 2, max: 6 }),
+    ranks: integer({ min: 1, max: 4 }),
+    windows: array(integer({ min: 0, max: 40 }), { maxLength: 60 }),
   })
-  fc.assert(
-    fc.property(setting, ({ ratio, ranks, windows }) => {
+  assert(
+    property(setting, ({ ratio, ranks, windows }) => {
       const shares = Array.from({ length: ranks }, () => 0)
       let filled = 0
       for (const free of windows) {
@@ -41,8 +41,8 @@ test('C3: however the slots come, each place is given once, and shares are exact
 })
 
 test('C3: the shares of k levels converge to those of the ratio', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 2, max: 5 }), fc.integer({ min: 2, max: 4 }), (ratio, ranks) => {
+  assert(
+    property(integer({ min: 2, max: 5 }), integer({ min: 2, max: 4 }), (ratio, ranks) => {
       const free = ratio ** (ranks - 1) * 50
       const places = placesByRank({ filled: 0, free, ratio, ranks })
       const last = ranks - 1

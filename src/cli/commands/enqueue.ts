@@ -2,13 +2,13 @@ import { text as readAll } from 'node:stream/consumers'
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { defineJob, duration, typed } from '../../index.ts'
-import type { EnqueueOptions, Mill, Priority } from '../../index.ts'
+import type { EnqueueOptions, Mill } from '../../index.ts'
 import { InvalidOptionError } from '../../errors.ts'
 import { DONE } from '../exit-code.ts'
 import type { ExitCode } from '../exit-code.ts'
 import type { Output } from '../output.ts'
 import { runWithMill } from '../run-command.ts'
-import { instantOption } from '../values.ts'
+import { instantOption, priorityOption } from '../values.ts'
 
 export function addEnqueueCommand(program: Command): void {
   program
@@ -90,7 +90,8 @@ function longInteger(text: string): string | undefined {
 function enqueueOptions(given: Given): EnqueueOptions {
   return {
     queue: given.queue,
-    priority: given.priority === undefined ? undefined : priorityOf(given.priority),
+    priority:
+      given.priority === undefined ? undefined : priorityOption('--priority', given.priority),
     expires: millisecondsOf(given.expires),
     timeout: millisecondsOf(given.timeout),
     retry: given.failures === undefined ? undefined : { failures: Number(given.failures) },
@@ -103,26 +104,4 @@ function enqueueOptions(given: Given): EnqueueOptions {
 
 function millisecondsOf(text: string | undefined): number | undefined {
   return text === undefined ? undefined : duration(text)
-}
-
-const PRIORITIES: ReadonlyMap<string, Priority> = new Map<string, Priority>([
-  ['high', 'high'],
-  ['normal', 'normal'],
-  ['low', 'low'],
-  ['0', 0],
-  ['1', 1],
-  ['2', 2],
-  ['3', 3],
-  ['4', 4],
-  ['5', 5],
-  ['6', 6],
-  ['7', 7],
-  ['8', 8],
-  ['9', 9],
-])
-
-function priorityOf(text: string): Priority {
-  const priority = PRIORITIES.get(text)
-  if (priority !== undefined) return priority
-  throw new InvalidOptionError('--priority', text, 'give 0 (first) to 9, or high, normal, low')
 }

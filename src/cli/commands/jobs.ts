@@ -1,33 +1,22 @@
 import type { Command } from 'commander'
-import type {
-  JobFilter,
-  JobRecord,
-  JobState,
-  JournalEntry,
-  ListOptions,
-  Mill,
-} from '../../index.ts'
-import { InvalidOptionError } from '../../errors.ts'
+import type { JobFilter, JobRecord, JournalEntry, ListOptions, Mill } from '../../index.ts'
 import { DONE, NO } from '../exit-code.ts'
 import type { ExitCode } from '../exit-code.ts'
+import { addFilterOptions, filterOf } from '../job-filter.ts'
+import type { FilterGiven } from '../job-filter.ts'
 import { jobFacts, jobTable, journalTable } from '../job-text.ts'
 import type { Output } from '../output.ts'
 import { runReading } from '../run-command.ts'
-import { countOption, instantOption } from '../values.ts'
+import { countOption } from '../values.ts'
+import { addCancelCommand } from './cancel.ts'
+import { addRescheduleCommand } from './reschedule.ts'
+import { addRetryCommand } from './retry.ts'
+import { addWaitCommand } from './wait.ts'
 
 export function addJobsCommands(program: Command): void {
-  const group = program.command('jobs').description('look at jobs')
-  group
-    .command('list')
+  const group = program.command('jobs').description('look at jobs, and decide about them')
+  addFilterOptions(group.command('list'))
     .description('list jobs, the newest first')
-    .option('-k, --kind <name...>', 'only of these kinds')
-    .option('-q, --queue <name...>', 'only of these queues')
-    .option('--state <state...>', `only in these states: ${STATES.join(', ')}`)
-    .option('--created-after <instant>', 'only what was asked for after it')
-    .option('--created-before <instant>', 'only what was asked for before it')
-    .option('--finished-after <instant>', 'only what ended after it')
-    .option('--finished-before <instant>', 'only what ended before it')
-    .option('--text <text>', 'only jobs whose input contains it')
     .option('--oldest', 'the oldest first')
     .option('-n, --limit <number>', 'how many at most', '20')
     .option('--cursor <cursor>', 'go on where the last list ended')
@@ -50,24 +39,19 @@ export function addJobsCommands(program: Command): void {
     .action((id: string, _options: object, command: Command) =>
       runReading(command, (mill, { output }) => journal(mill, output, id)),
     )
+  addWaitCommand(group)
+  addCancelCommand(group)
+  addRetryCommand(group)
+  addRescheduleCommand(group)
 }
 
-interface ListGiven {
-  readonly kind?: readonly string[]
-  readonly queue?: readonly string[]
-  readonly state?: readonly string[]
-  readonly createdAfter?: string
-  readonly createdBefore?: string
-  readonly finishedAfter?: string
-  readonly finishedBefore?: string
-  readonly text?: string
+interface ListGiven extends FilterGiven {
   readonly oldest?: boolean
   readonly limit: string
   readonly cursor?: string
   readonly all?: boolean
 }
 
-const STATES: readonly JobState[] = ['pending', 'running', 'completed', 'dead', 'cancelled']
 const ROWS_A_TABLE = 500
 
 interface Asked {
@@ -118,35 +102,12 @@ function printJobs(jobs: readonly JobRecord[], output: Output): void {
   else output.text(jobs.length === 0 ? 'no jobs' : jobTable(jobs))
 }
 
-function filterOf(given: ListGiven): JobFilter {
-  return {
-    kind: given.kind,
-    queue: given.queue,
-    state: given.state?.map(stateOf),
-    createdAfter: instantOf('--created-after', given.createdAfter),
-    createdBefore: instantOf('--created-before', given.createdBefore),
-    finishedAfter: instantOf('--finished-after', given.finishedAfter),
-    finishedBefore: instantOf('--finished-before', given.finishedBefore),
-    text: given.text,
-  }
-}
-
 function listOptionsOf({ oldest, limit, cursor, all }: ListGiven): ListOptions {
   return {
     order: oldest === true ? 'oldest' : 'newest',
     limit: all === true ? undefined : countOption('--limit', limit, 1),
     cursor,
   }
-}
-
-function instantOf(option: string, text: string | undefined): Date | undefined {
-  return text === undefined ? undefined : instantOption(option, text)
-}
-
-function stateOf(text: string): JobState {
-  const state = STATES.find((each) => each === text)
-  if (state !== undefined) return state
-  throw new InvalidOptionError('--state', text, `give ${STATES.join(', ')}`)
 }
 
 async function show(mill: Mill, output: Output, id: string): Promise<ExitCode> {

@@ -104,3 +104,5 @@ comment on column millrace.leases.progress_total is 'Out of how much, where the 
 create index {{ready_rerun}} on millrace.ready (kind, dedup_key) where reason = 'rerun';
 
 comment on index millrace.ready_rerun is 'Asks that wait for a running twin of their key are made due when it ends (release_reruns).';
+
+comment on column millrace.finished.recovered_by is 'The worker that ended it in place of the lost one; the word forced where a cancel ended it over its run; null when its own run did (settled_runs).';

@@ -1,0 +1,64 @@
+import type { JobEvents, ToldJob } from '../core/job-events.ts'
+import type { Ask } from './ask.ts'
+import type { Enqueuer } from './enqueue.ts'
+import type { EnqueueResult } from './job.ts'
+
+/**
+ * An enqueuer that tells what became of its asks: `created`, or `merged` where a job that was there
+ * now stands for the ask. A repeat that changed nothing is not told. In a caller's transaction it is
+ * told when it is written, and says so: nobody hears whether that is committed.
+ */
+export function toldAsks(enqueuer: Enqueuer, events: JobEvents): Enqueuer {
+  async function one(
+    ask: Ask,
+    asked: Promise<EnqueueResult>,
+    inTransaction: boolean,
+  ): Promise<EnqueueResult> {
+    // What happens to the payload meanwhile is not for this one to keep.
+    const { kind, queue } = ask
+    const result = await asked
+    tellOf(result, { kind, queue, inTransaction }, events)
+    return result
+  }
+
+  async function many(
+    asks: AsyncIterable<Ask>,
+    write: (asks: AsyncIterable<Ask>) => Promise<readonly EnqueueResult[]>,
+    inTransaction: boolean,
+  ): Promise<readonly EnqueueResult[]> {
+    const places: Place[] = []
+    const results = await write(noted(asks, places))
+    for (const [index, result] of results.entries()) {
+      const place = places[index]
+      if (place !== undefined) tellOf(result, { ...place, inTransaction }, events)
+    }
+    return results
+  }
+
+  return {
+    enqueue: (ask, hasGivenId) => one(ask, enqueuer.enqueue(ask, hasGivenId), false),
+    enqueueMany: (asks) => many(asks, enqueuer.enqueueMany, false),
+    enqueueOn: (runner, ask) => one(ask, enqueuer.enqueueOn(runner, ask), true),
+    enqueueManyOn: (runner, asks) => many(asks, (all) => enqueuer.enqueueManyOn(runner, all), true),
+    idle: enqueuer.idle,
+  }
+}
+
+type Place = Pick<ToldJob, 'kind' | 'queue'>
+
+/** Where each ask goes, without its payload: a call may have any number. */
+async function* noted(asks: AsyncIterable<Ask>, places: Place[]): AsyncGenerator<Ask, void> {
+  for await (const ask of asks) {
+    places.push({ kind: ask.kind, queue: ask.queue })
+    yield ask
+  }
+}
+
+function tellOf(
+  { id, outcome, asked }: EnqueueResult,
+  place: Omit<ToldJob, 'id'>,
+  events: JobEvents,
+): void {
+  if (outcome === 'inserted') events.tell('created', { id, ...place })
+  else if (id !== asked) events.tell('merged', { id, asked, ...place })
+}

@@ -1,0 +1,121 @@
+import type { Clock } from '../core/clock.ts'
+import { instantText } from '../core/instant-text.ts'
+import type { JobEventName, JobEvents, ToldJob } from '../core/job-events.ts'
+import type { Lane } from '../database/executor.ts'
+import { DatabaseError } from '../errors.ts'
+import { appendRollups, pruneRollups } from './rollup-statements.ts'
+import type { RollupRow } from './rollup-statements.ts'
+
+/**
+ * How much was done, for `stats()`: a client counts what it did in memory and appends the sums ten
+ * seconds after the first of them, and when it closes. So a job costs one addition, whatever the
+ * rate, and a process that dies loses the counts of at most ten seconds. Nobody decides by them.
+ */
+export interface Rollups {
+  /** Appends what was counted, and counts no more. Never rejects: the counts are not worth it. */
+  close(): Promise<void>
+}
+
+export interface RollupsOptions {
+  readonly clock: Clock
+  readonly events: JobEvents
+  /** Where to append: on a connection that the client has anyway. */
+  readonly lane: () => Lane
+}
+
+const FLUSH_EVERY = 10_000
+const KEPT_FOR = 3_600_000
+
+export function rollups({ clock, events, lane }: RollupsOptions): Rollups {
+  let counts = new Map<string, Counts>()
+  let cancelTimer: (() => void) | undefined
+  let flushing: Promise<void> = Promise.resolve()
+
+  const unhear = events.hear((event, job) => {
+    const counted = countedAs(event, job)
+    if (counted === undefined) return
+    add(job, { ...NONE, [counted]: 1 })
+    cancelTimer ??= clock.after(FLUSH_EVERY, flush)
+  })
+
+  function add({ queue, kind }: Pick<ToldJob, 'queue' | 'kind'>, more: Counts): void {
+    const key = `${queue}\0${kind}`
+    const sums = counts.get(key)
+    if (sums === undefined) {
+      counts.set(key, { ...more })
+      return
+    }
+    sums.enqueued += more.enqueued
+    sums.completed += more.completed
+    sums.failed += more.failed
+  }
+
+  function flush(): void {
+    cancelTimer = undefined
+    const taken = rowsOf(counts)
+    counts = new Map()
+    flushing = flushing.then(() => append(taken))
+  }
+
+  async function append(rows: readonly RollupRow[]): Promise<void> {
+    try {
+      await lane().run(appendRollups, { rollups: JSON.stringify(rows) })
+    } catch (error) {
+      // Where they may have been appended they would count twice.
+      if (error instanceof DatabaseError && error.outcomeUnknown) return
+      for (const row of rows) add(row, row)
+      cancelTimer ??= isClosed ? undefined : clock.after(FLUSH_EVERY, flush)
+    }
+  }
+
+  let isClosed = false
+
+  return {
+    async close() {
+      unhear()
+      isClosed = true
+      cancelTimer?.()
+      if (counts.size > 0) flush()
+      await flushing
+    },
+  }
+}
+
+/** Removes what is older than an hour; gives how many. */
+export async function forgetRollups(lane: Lane, clock: Clock, most: number): Promise<number> {
+  const before = instantText(clock.now() - KEPT_FOR)
+  const [row] = await lane.run(pruneRollups, { before, most })
+  return row?.pruned ?? 0
+}
+
+interface Counts {
+  enqueued: number
+  completed: number
+  failed: number
+}
+
+const NONE: Counts = { enqueued: 0, completed: 0, failed: 0 }
+
+/** A job that died without a run did not fail: it expired. */
+function countedAs(event: JobEventName, { worker }: ToldJob): keyof Counts | undefined {
+  switch (event) {
+    case 'created':
+      return 'enqueued'
+    case 'completed':
+      return 'completed'
+    case 'retried':
+    case 'recovered':
+      return 'failed'
+    case 'dead':
+      return worker === undefined ? undefined : 'failed'
+    default:
+      return undefined
+  }
+}
+
+function rowsOf(counts: ReadonlyMap<string, Counts>): readonly RollupRow[] {
+  return [...counts].map(([key, sums]) => {
+    const parting = key.indexOf('\0')
+    return { queue: key.slice(0, parting), kind: key.slice(parting + 1), ...sums }
+  })
+}
