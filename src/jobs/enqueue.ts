@@ -42,6 +42,8 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
   const many = executor.lane('enqueue many')
 
   async function flush(asks: readonly Ask[], lane: Lane): Promise<readonly EnqueueResult[]> {
+    const until = untilOutlasted()
+    await repeat({ clock, until }, () => lane.ready())
     const asked_at = instantText(clock.now())
     const inserted = new Set<string>()
     let left = asks
@@ -56,7 +58,7 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
       record(await lane.run(enqueuedJobs, { ids, asked_at }))
     }
 
-    await repeat({ clock, until: untilOutlasted() }, async (isUncertain) => {
+    await repeat({ clock, until }, async (isUncertain) => {
       if (isUncertain) await lookUp()
       if (left.length === 0) return
       const given = { asks: rowsText(left), hint_until: hintUntil(), now: asked_at }
@@ -95,6 +97,7 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
     if (first.done === true) return []
     const second = await chunks.next()
     if (second.done === true) return flush(first.value, many)
+    await repeat({ clock, until: untilOutlasted() }, () => many.ready())
     const asked_at = instantText(clock.now())
     const results: EnqueueResult[] = []
     const add = async (runner: Runner, chunk: readonly Ask[]): Promise<void> => {

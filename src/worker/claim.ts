@@ -70,6 +70,8 @@ export function claimer(options: ClaimerOptions): Claimer {
     const plan = planClaim(space, { slots, marks, turn, most })
     if (plan.rows.length === 0) return { jobs: [], isFull: false }
     turn += 1
+    // A machine that slept would claim with leases that are over already.
+    await options.claimLane.ready()
     marks.walkBegins()
     const now = claimInstant()
     const jobs = inOrder(await take(plan, { most, now }), plan)

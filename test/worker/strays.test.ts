@@ -9,6 +9,7 @@ const clock = manualClock(1_000_000)
 
 /** A database that holds no lease of a lost claim. */
 const nothingFound: Lane = {
+  ready: async () => {},
   run: async () => [],
   transaction: () => Promise.reject(new Error('strays make no transactions')),
   close: async () => {},
