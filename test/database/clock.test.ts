@@ -78,8 +78,9 @@ test('the clock is measured when a client opens, and not again with every statem
   const schema = 't_measured'
   using statements = watchStatements(schema)
   await using t = await setup({ schema })
-  for (let n = 0; n < 5; n += 1) await t.mill.enqueue(plain, { n })
-  expect(statements.count('sample_clock')).toBeLessThanOrEqual(1)
+  for (let n = 0; n < 30; n += 1) await t.mill.enqueue(plain, { n })
+  // A machine that stalls for a second is taken for one that slept: it may be measured again.
+  expect(statements.count('sample_clock')).toBeLessThan(10)
 })
 
 test('after a reconnect the clock is measured before the next statement', async () => {
