@@ -55,14 +55,7 @@ const ROOM_FOR_ALL: Room = { freeOfKind: () => LARGEST_CLAIM, freeOfQueue: () =>
 export function claimer(options: ClaimerOptions): Claimer {
   const { worker, clock, space, slots, marks, strays } = options
   let turn = 0
-  let lastInstant = 0
   let nextLookBack = Number.NEGATIVE_INFINITY
-
-  // Each claim has an instant of its own: by it the leases of a lost answer are found (C8).
-  function claimInstant(): number {
-    lastInstant = Math.max(clock.now(), lastInstant + 1)
-    return lastInstant
-  }
 
   async function claim(): Promise<Claim> {
     await strays.returnAll()
@@ -73,7 +66,7 @@ export function claimer(options: ClaimerOptions): Claimer {
     // A machine that slept would claim with leases that are over already.
     await options.claimLane.ready()
     marks.walkBegins()
-    const now = claimInstant()
+    const now = clock.now()
     const jobs = inOrder(await take(plan, { most, now }), plan)
     recordWalk(plan, jobs, { space, marks, now, most })
     return { jobs, isFull: jobs.length >= most }

@@ -4,6 +4,7 @@ import type { Lane } from '../database/executor.ts'
 import { afterRelease } from './fate.ts'
 import { strayLeases } from './lease-statements.ts'
 import type { LapsedRow } from './lease-statements.ts'
+import type { Roster } from './roster.ts'
 import { recoverRuns } from './settle-statements.ts'
 
 /**
@@ -27,22 +28,21 @@ export interface StraysOptions {
   readonly worker: string
   readonly clock: Clock
   readonly lane: Lane
+  /** What lives here is no stray, though its claim may be of the same millisecond. */
+  readonly roster: Roster
   /** A lost claim is looked for this long: one lease. */
   readonly seekMs: number
   readonly hintUntil: () => string
 }
 
 export function strays(options: StraysOptions): Strays {
-  const { worker, clock, lane } = options
+  const { worker, clock, lane, roster } = options
   const underWay = new Set<number>()
   const lost = new Map<number, number>()
 
   async function returnAll(): Promise<void> {
     if (lost.size === 0) return
-    const leases = await lane.run(strayLeases, {
-      worker,
-      instants: `{${[...lost.keys()].map((each) => `"${instantText(each)}"`).join(',')}}`,
-    })
+    const leases = await leasesOfLost()
     if (leases.length > 0) {
       await lane.run(recoverRuns, {
         fates: JSON.stringify(leases.map(released)),
@@ -52,6 +52,12 @@ export function strays(options: StraysOptions): Strays {
       })
     }
     for (const [instant, until] of lost) if (clock.now() > until) lost.delete(instant)
+  }
+
+  async function leasesOfLost(): Promise<readonly LapsedRow[]> {
+    const instants = [...lost.keys()].map((each) => `"${instantText(each)}"`)
+    const rows = await lane.run(strayLeases, { worker, instants: `{${instants.join(',')}}` })
+    return rows.filter((row) => !roster.has(row.job_id, row.run))
   }
 
   return {

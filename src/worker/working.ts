@@ -75,7 +75,14 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   }
   const hasCaps = setup.queueCaps.size > 0 || space.lanes.some((lane) => lane.capped)
   const maintenance = executor.lane('maintenance')
-  const lost = strays({ worker: id, clock, lane: maintenance, seekMs: SEEK_STRAYS, hintUntil })
+  const lost = strays({
+    worker: id,
+    clock,
+    lane: maintenance,
+    roster: live,
+    seekMs: SEEK_STRAYS,
+    hintUntil,
+  })
   const settling = settler({
     worker: id,
     clock,

@@ -1,12 +1,18 @@
 import { expect, test } from 'vitest'
 import { makeId } from '../../src/core/id.ts'
 import { defineJob, typed } from '../../src/index.ts'
+import { roster } from '../../src/worker/roster.ts'
+import { strays } from '../../src/worker/strays.ts'
 import { collect } from '../support/collect.ts'
+import { executorOn } from '../support/executor.ts'
 import { gate } from '../support/gate.ts'
+import { insertLease } from '../support/leases.ts'
 import {
   assertOnePlace,
   assertRunsRecordedOnce,
   databaseOfFile,
+  manualSetup,
+  NOON,
   places,
   setup,
 } from '../support/mill.ts'
@@ -74,6 +80,37 @@ test('race 7: a claim that commits after the first look for it goes back soon, e
   await until(async () => (await places(sql, schema)).finished === 2)
   await assertOnePlace(sql, schema)
   await assertRunsRecordedOnce(sql, schema)
+})
+
+test('C8: a run that lives here is no stray, though a lost claim was made in the same millisecond', async () => {
+  await using bench = await manualSetup()
+  await using here = await executorOn(bench)
+  const { mill, sql } = bench
+  const living = await insertLease(sql, { kind: 'visit', worker: 'me' })
+  const stray = await insertLease(sql, { kind: 'visit', worker: 'me' })
+  const live = roster()
+  live.add({
+    id: living,
+    run: 1,
+    leaseMs: 60_000,
+    leaseEndsAt: NOON,
+    renewAt: NOON,
+    isEnded: false,
+    isTold: false,
+    abort: () => undefined,
+  })
+  const lost = strays({
+    worker: 'me',
+    clock: here.clock,
+    lane: here.lane('maintenance'),
+    roster: live,
+    seekMs: 60_000,
+    hintUntil: () => '-infinity',
+  })
+  lost.lost(NOON - 60_000)
+  await lost.returnAll()
+  expect(await mill.jobs.get(living)).toMatchObject({ state: 'running' })
+  expect(await mill.jobs.get(stray)).toMatchObject({ state: 'pending', failures: 0 })
 })
 
 test('race 14: a stray lease of a pending job fails no claim, and the queue goes on', async () => {
