@@ -9,13 +9,11 @@ export function reportText(
   options: BenchOptions,
   rounds: readonly Round[],
 ): string {
-  return [
-    ...heading(environment, options),
-    '',
-    ...table(figures(rounds)),
-    '',
-    ...notes(rounds),
-  ].join('\n')
+  const sections = [heading(environment, options), table(figures(rounds)), notes(rounds)]
+  return sections
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')
 }
 
 /** A line of the table: what was measured, and its numbers as text. */

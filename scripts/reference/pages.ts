@@ -7,11 +7,14 @@ import { migrateUp } from '../../src/database/migrate.ts'
 import { namespace } from '../../src/database/namespace.ts'
 import { errorsPage } from './errors-page.ts'
 import { schemaPage } from './schema-page.ts'
+import { specPage } from './spec-page.ts'
 import { statementsPage, type StatementModule } from './statements-page.ts'
+import { testTitles } from './test-titles.ts'
 
 export const referenceFolder: string = fileURLToPath(
   new URL('../../docs/reference/', import.meta.url),
 )
+const testFolder = fileURLToPath(new URL('../../test/', import.meta.url))
 const sourceFolder = fileURLToPath(new URL('../../src/', import.meta.url))
 
 /** The generated pages of the reference, by file name. */
@@ -20,6 +23,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
     ['errors.md', errorsPage(read('errors.ts'), read('worker/verdict.ts'))],
     ['statements.md', statementsPage(await statementModules())],
     ['schema.md', await migratedSchemaPage()],
+    ['spec.md', specPage(testTitles(testFolder))],
   ])
 }
 

@@ -15,6 +15,8 @@ export interface Output {
   /** One of many: a line for programs. */
   record(value: unknown): void
   text(text: string): void
+  /** In place of what the last one showed, on a terminal; else after it. */
+  screen(text: string): void
   /** For people only, beside the answer. */
   remark(text: string): void
 }
@@ -25,6 +27,10 @@ export function outputFor(isJson: boolean): Output {
     document: (value, text) => write(isJson ? JSON.stringify(value, null, 2) : text()),
     record: (value) => write(JSON.stringify(value)),
     text: write,
+    screen(text) {
+      if (process.stdout.isTTY) process.stdout.write(CLEAR)
+      write(text)
+    },
     remark(text) {
       if (!isJson) process.stderr.write(`${text}\n`)
     },
@@ -71,6 +77,9 @@ export type Cell = string | number | boolean | Date | null | undefined
 export function bold(text: string): string {
   return hasColour(process.stdout) ? colors.bold(text) : text
 }
+
+// The cursor to the corner, and everything behind it away.
+const CLEAR = '\u001B[H\u001B[J'
 
 const NO_LINES = {
   top: '',

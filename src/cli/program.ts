@@ -6,6 +6,8 @@ import { addEnqueueCommand } from './commands/enqueue.ts'
 import { addJobsCommands } from './commands/jobs.ts'
 import { addMigrateCommands } from './commands/migrate.ts'
 import { addQueuesCommands } from './commands/queues.ts'
+import { addStatsCommand } from './commands/stats.ts'
+import { addVerifyCommand } from './commands/verify.ts'
 import { addWorkCommand } from './commands/work.ts'
 import { addGlobalOptions } from './config.ts'
 import { exitCodeOf } from './exit-code.ts'
@@ -34,11 +36,13 @@ function program(isJson: boolean): Command {
   addGlobalOptions(made)
   addDemoCommand(made)
   addMigrateCommands(made)
+  addVerifyCommand(made)
   addEnqueueCommand(made)
   addWorkCommand(made)
   addJobsCommands(made)
   addCleanupCommand(made)
   addQueuesCommands(made)
+  addStatsCommand(made)
   return made
 }
 

@@ -26,6 +26,8 @@ export interface Runner {
 }
 
 export interface Lane extends Runner {
+  /** Connects, and sets the clock, where that is due: an instant that is read after it may be written. */
+  ready(): Promise<void>
   transaction<T>(work: (runner: Runner) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
@@ -134,6 +136,9 @@ function openLane(purpose: string, options: ExecutorOptions): Lane {
   }
 
   return {
+    async ready() {
+      await session()
+    },
     async run(statement, params) {
       return runnerOn(await session(), purpose, options).run(statement, params)
     },

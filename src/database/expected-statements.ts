@@ -6,8 +6,9 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   announce_ends: 'text → integer',
   announce_rerun: 'text → integer',
   announce_waits: 'text, text, text → integer',
+  append_rollups: 'text, text → integer',
   bound_transaction: 'text → text, integer',
-  cancel_jobs: 'text, text, text, text, text, text → text, text, text',
+  cancel_jobs: 'text, text, text, text, text, text → text, text, text, integer, text',
   cancelled_runs: 'text → text, integer, text',
   claim_handles:
     'text, text, integer, text, double precision → text, integer, text, text, integer, integer, double precision, double precision, double precision, text, text, text',
@@ -22,10 +23,12 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   ended_jobs: 'text → text',
   enqueue_jobs: 'text, text, text → text',
   enqueued_jobs: 'text, text → text',
-  expire_jobs: 'text, text → text',
+  expire_jobs: 'text, text → text, text, text, integer',
   expired_jobs: 'text, integer → text, text',
+  explain_job:
+    'text, text, text → text, text, text, text, double precision, double precision, text, text, text, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision',
   extend_lease: 'text, double precision, text, integer, text → double precision',
-  force_cancel_jobs: 'text, text, text, text, text, text → text, text, text',
+  force_cancel_jobs: 'text, text, text, text, text, text → text, text, text, integer, text',
   forget_worker: 'text → text',
   get_job:
     'text, text → text, text, text, integer, text, text, text, text, double precision, text, double precision, text, integer, integer, text, double precision, boolean, double precision, text, double precision, double precision, double precision, double precision, double precision, double precision, double precision, text, text, text, text, text, text',
@@ -34,6 +37,8 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
     'text, text, text, integer → text, text, double precision, text, integer, integer, text, double precision, double precision, text, text, text, text, text, text, text, text, text',
   job_journal_oldest:
     'text, text, text, integer → text, text, double precision, text, integer, integer, text, double precision, double precision, text, text, text, text, text, text, text, text, text',
+  job_stats:
+    'text, text, text → text, text, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, boolean, boolean, boolean, double precision, double precision, double precision',
   lapsed_leases:
     'text, text, integer → text, integer, text, text, integer, double precision, double precision, text',
   limit_lock_wait: '→ text',
@@ -58,15 +63,17 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   merged_asks: 'text, text → text',
   migration_history: '→ integer, text, text, integer, double precision, text',
   next_due: 'text, text → double precision',
+  notify_events: 'text → integer',
   pause_queue: 'text, text, boolean → text',
   place_independent: 'text, text, text, text → text',
   place_keyed: 'text, text, text, text → text',
   places_of_jobs: 'text → text, text',
   prune_jobs: 'text, integer → integer',
+  prune_rollups: 'text, integer → integer',
   prune_throttles: 'text, integer → integer',
   read_queues: '→ text, double precision, text',
   record_migration: 'integer, text, text, integer, timestamp with time zone, text →',
-  recover_runs: 'text, text, text, text, text → text, integer, text, text, text',
+  recover_runs: 'text, text, text, text, text → text, integer, text, text, text, text, text',
   redrive_jobs: 'text, text, text, text, text → text',
   release_reruns: 'text, text → integer, boolean',
   release_reruns_of: 'text, text, text → integer, boolean',
@@ -77,7 +84,7 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   save_carry: 'text, integer, text, text → text',
   save_progress: 'text, text → text',
   set_queue_defaults: 'text, text, boolean → text',
-  settle_runs: 'text, text, text, text, text → text, integer, text, text, text',
+  settle_runs: 'text, text, text, text, text → text, integer, text, text, text, text, text',
   settled_runs: 'text, text → text, integer',
   stray_leases:
     'text, text → text, integer, text, text, integer, double precision, double precision, text',

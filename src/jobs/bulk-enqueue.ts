@@ -36,11 +36,22 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
   const bulk = keyedBulk(options)
 
   async function own(asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]> {
-    const chunks = chunksOf(asks)
+    const read = chunksOf(asks)
+    // Where there is only one connection a transaction would keep out what the inputs come from.
+    const chunks = executor.engine.isSingleConnection ? readAhead(read) : read
+    try {
+      return await writeAll(chunks)
+    } finally {
+      await chunks.return()
+    }
+  }
+
+  async function writeAll(chunks: Chunks): Promise<readonly EnqueueResult[]> {
     const first = await chunks.next()
     if (first.done === true) return []
     const second = await chunks.next()
     const many = executor.lane('enqueue many')
+    await repeat({ clock, until: untilOutlasted(clock) }, () => many.ready())
     const askedAt = instantText(clock.now())
     if (second.done !== true) {
       const all = resumed([first.value, second.value], chunks)
@@ -121,7 +132,7 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
 }
 
 /** Asks in pieces that fit a statement each, read as they are needed. */
-async function* chunksOf(asks: AsyncIterable<Ask>): AsyncGenerator<readonly Ask[], void> {
+async function* chunksOf(asks: AsyncIterable<Ask>): Chunks {
   let chunk: Ask[] = []
   let bytes = 0
   for await (const ask of asks) {
@@ -135,6 +146,14 @@ async function* chunksOf(asks: AsyncIterable<Ask>): AsyncGenerator<readonly Ask[
     bytes += size
   }
   if (chunk.length > 0) yield chunk
+}
+
+type Chunks = AsyncGenerator<readonly Ask[], void>
+
+async function* readAhead(chunks: Chunks): Chunks {
+  const all: (readonly Ask[])[] = []
+  for await (const chunk of chunks) all.push(chunk)
+  yield* all
 }
 
 async function* resumed<T>(ahead: readonly T[], rest: AsyncIterable<T>): AsyncGenerator<T, void> {

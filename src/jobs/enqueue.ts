@@ -60,6 +60,8 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
   }
 
   async function flush(asks: readonly Ask[], lane: Lane): Promise<readonly EnqueueResult[]> {
+    const until = untilOutlasted(clock)
+    await repeat({ clock, until }, () => lane.ready())
     const askedAt = instantText(clock.now())
     const inserted = new Set<string>()
     let left = asks
@@ -75,7 +77,7 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
       record(found.map(({ id }) => id))
     }
 
-    await repeat({ clock, until: untilOutlasted(clock) }, async (isUncertain) => {
+    await repeat({ clock, until }, async (isUncertain) => {
       if (isUncertain) await lookUp()
       if (left.length === 0) return
       record(await insertRows(lane, left, { hint_until: hintUntil(), now: askedAt }))

@@ -70,16 +70,9 @@ export function claimer(options: ClaimerOptions): Claimer {
   const { worker, clock, space, slots, marks, strays, ratio } = options
   const known = levels()
   let turn = 0
-  let lastInstant = 0
   let hadMore = true
   let nextLookAtLevels = Number.NEGATIVE_INFINITY
   let nextLookBack = Number.NEGATIVE_INFINITY
-
-  // Each claim has an instant of its own: by it the leases of a lost answer are found (C8).
-  function claimInstant(): number {
-    lastInstant = Math.max(clock.now(), lastInstant + 1)
-    return lastInstant
-  }
 
   async function claim(): Promise<Claim> {
     await options.queues.ready(options.lookLane)
@@ -88,8 +81,10 @@ export function claimer(options: ClaimerOptions): Claimer {
     const most = Math.min(LARGEST_CLAIM, slots.free())
     const plan = planOf(most)
     if (plan.rows.length === 0) return { jobs: [], hasMore: false }
+    // A machine that slept would claim with leases that are over already.
+    await options.claimLane.ready()
     marks.walkBegins()
-    const now = claimInstant()
+    const now = clock.now()
     const jobs = inOrder(await take(plan, { most, now }), plan)
     recordWalk(plan, jobs, { space, marks, now, most })
     return recorded(plan, jobs, most)

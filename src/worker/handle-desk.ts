@@ -62,6 +62,8 @@ export function handleDesk(options: HandleDeskOptions): HandleDesk {
     worker,
     clock,
     lane: executor.lane('maintenance'),
+    // Claims have instants of their own here.
+    roster: { has: () => false },
     seekMs: SEEK_FOR,
     hintUntil,
     events: executor.events,

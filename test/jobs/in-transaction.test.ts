@@ -5,7 +5,7 @@ import { DatabaseError, InvalidInputError, InvalidOptionError } from '../../src/
 import { defineJob } from '../../src/jobs/kind.ts'
 import { CALLERS } from '../support/callers.ts'
 import type { Caller } from '../support/callers.ts'
-import { databaseOfFile, setup } from '../support/mill.ts'
+import { databaseOfFile, places, setup } from '../support/mill.ts'
 import { until } from '../support/until.ts'
 
 const greet = defineJob('greet', { input: z.object({ n: z.number().max(1_000_000) }) })
@@ -143,6 +143,22 @@ describe.each(CALLERS)('E1: in %s', (_name, open) => {
     expect(await waiting(...made)).toBe(2)
   })
 })
+
+test.each(['repeatable read', 'serializable'])(
+  'race 22, E1: in a %s transaction whose search_path leads elsewhere',
+  async (isolation) => {
+    await using t = await setup()
+    await t.sql.query(`begin isolation level ${isolation}`)
+    await t.sql.query('set local search_path to nowhere')
+    const inside = t.mill.in(t.sql)
+    const one = await inside.enqueue(greet, { n: 1 })
+    const again = await inside.enqueue(greet, { n: 1 }, { id: one.id })
+    const many = await inside.enqueueMany(greet, numbers(5_001))
+    await t.sql.query('commit')
+    expect([one.outcome, again.outcome, many.length]).toEqual(['inserted', 'kept', 5_001])
+    expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 5_002, ready: 5_002 })
+  },
+)
 
 test('a producer whose transaction has ended refuses, and says what to do', async () => {
   await using t = await setup()

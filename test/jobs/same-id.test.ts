@@ -50,6 +50,30 @@ test('E2: the same id of two clients at once is one job, and one of them is told
   await assertOnePlace(t.sql, t.schema)
 })
 
+test('E2: an id that stands in a transaction still open is waited for, and nobody waits along', async () => {
+  await using t = await setup()
+  const id = makeId(NOON)
+  await t.sql.query('begin')
+  await t.mill.in(t.sql).enqueue(greet, { n: 1 }, { id })
+  const waiting = t.mill.enqueue(greet, { n: 2 }, { id })
+  const others = await Promise.all([3, 4].map((n) => t.mill.enqueue(greet, { n })))
+  expect(others.map(({ outcome }) => outcome)).toEqual(['inserted', 'inserted'])
+  await t.sql.query('commit')
+  expect(await waiting).toMatchObject({ id, outcome: 'kept' })
+  expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 3, ready: 3 })
+})
+
+test('E2: an id whose transaction is rolled back was never there', async () => {
+  await using t = await setup()
+  const id = makeId(NOON)
+  await t.sql.query('begin')
+  await t.mill.in(t.sql).enqueue(greet, { n: 1 }, { id })
+  const waiting = t.mill.enqueue(greet, { n: 2 }, { id })
+  await t.sql.query('rollback')
+  expect(await waiting).toMatchObject({ id, outcome: 'inserted' })
+  expect(await t.mill.jobs.get(greet, id)).toMatchObject({ input: { n: 2 } })
+})
+
 test('E2: the id of a job that ended is kept too, and the job does not run again', async () => {
   await using t = await setup()
   const once = defineJob('once', { input: typed<{ n: number }>(), keep: { completed: 0 } })

@@ -83,7 +83,7 @@ test('E7: queue, priority, due_at and id are as given, an instant that has passe
   })
   const past = await enqueue(`'greet', due_at => '2000-01-01T00:00:00Z'`)
   const job = await t.mill.jobs.get(past)
-  expect(job).toMatchObject({ waiting: 'due', dueAt: job?.createdAt })
+  expect(job).toMatchObject({ state: 'pending', dueAt: job?.createdAt })
 })
 
 test('E7: the same id again changes nothing, also between the function and the client', async () => {

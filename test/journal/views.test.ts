@@ -3,6 +3,7 @@ import { typed } from '../../src/core/schema.ts'
 import { GiveUp } from '../../src/worker/verdict.ts'
 import type { JobRecord } from '../../src/jobs/job.ts'
 import { defineJob } from '../../src/jobs/kind.ts'
+import { gate } from '../support/gate.ts'
 import { assertOnePlace, assertRunsRecordedOnce, setup } from '../support/mill.ts'
 import type { Setup } from '../support/mill.ts'
 import { until } from '../support/until.ts'
@@ -16,18 +17,15 @@ const work = defineJob('work', {
 })
 
 let t: Setup
-let release = (): void => {}
+const held = gate()
 const jobs: JobRecord[] = []
 
 beforeAll(async () => {
   t = await setup()
-  const held = new Promise<void>((resolve) => {
-    release = resolve
-  })
   await t.mill
     .worker({ concurrency: 20 })
     .handle(work, async ({ act, times }, run) => {
-      if (act === 'stay') await held
+      if (act === 'stay') await held.enter('stay')
       if (act === 'give up') throw new GiveUp('no use')
       if (act === 'throw' && run.number <= times) throw new Error(`failure ${run.number}`)
       return { run: run.number }
@@ -52,7 +50,7 @@ beforeAll(async () => {
   for await (const job of t.mill.jobs.list({}, { order: 'oldest' })) jobs.push(job)
 })
 afterAll(async () => {
-  release()
+  held.open()
   await t.close()
 })
 

@@ -61,6 +61,8 @@ export async function lifeMill(url: string): Promise<LifeMill> {
 
 const SCHEMA = 'life'
 const LONGEST_WAIT = 100
+// Emptied by delete: truncate makes new files, and takes fifty times as long on tables this small.
+const TABLES = 'jobs ready leases finished journal carries queues throttles'.split(' ')
 const SAID = { by: 'eve', why: 'as drawn' }
 
 interface Parts {
@@ -135,7 +137,7 @@ function theMill({ mill, statements, sql, time }: Parts): LifeMill {
 
   async function begin(now: number): Promise<void> {
     time.now = now
-    await sql.query(`truncate jobs, ready, leases, finished, journal, carries, queues, throttles`)
+    await sql.query(TABLES.map((table) => `delete from ${table}`).join('; '))
     for (const queue of ['one', 'two']) await mill.queues.resume(queue)
     workers = await workerParts(statements)
     const lane = statements.lane('maintenance')

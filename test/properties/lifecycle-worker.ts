@@ -63,7 +63,14 @@ export async function workerParts(statements: Executor): Promise<WorkerParts> {
   }
 
   function newParts(worker: WorkerName): Parts {
-    const lost = strays({ worker, clock, lane, seekMs: 60_000, hintUntil })
+    const lost = strays({
+      worker,
+      clock,
+      lane,
+      roster: { has: () => false },
+      seekMs: 60_000,
+      hintUntil,
+    })
     const plan = WORKERS[worker]
     const own = (): readonly Known[] =>
       [...known.values()].filter((each) => each.worker === worker && each.isHeld)

@@ -44,3 +44,11 @@ function report({ passed, failed = 0, pending = 0, success = failed === 0 }: Cou
     numTodoTests: 0,
   }
 }
+
+test('a step that failed beside the tests is counted', () => {
+  const done = spawnSync(process.execPath, [script, 'no-such-folder', '2'], { encoding: 'utf8' })
+  expect({ line: done.stdout, code: done.status }).toEqual({
+    line: '0 passed, 2 failed\n',
+    code: 1,
+  })
+})

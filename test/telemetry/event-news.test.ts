@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { decodeEvents, encodeEvent } from '../../src/jobs/event-text.ts'
 import { defineJob, InvalidOptionError, open } from '../../src/index.ts'
 import type { JobNews, Mill } from '../../src/index.ts'
+import { namespace } from '../../src/database/namespace.ts'
 import { databaseOfFile, setup } from '../support/mill.ts'
+import type { Setup } from '../support/mill.ts'
 import { until } from '../support/until.ts'
 
 const visit = defineJob('visit')
@@ -31,26 +33,25 @@ test('H6: many events are few notifications, whatever their names', async () => 
   await using t = await setup({ events: true })
   using heard = listen(t.mill)
   await until(() => heard.news.length > 0)
+  const told = await notificationsOf(t)
   const queue = 'ü'.repeat(100)
   const inputs = Array.from({ length: 500 }, () => undefined)
-  await t.mill.enqueueMany(visit, inputs, { queue })
+  await t.mill.enqueueMany(visit, inputs, { queue, delay: '1h' })
   await until(() => heard.news.length === 501)
   expect(heard.news.at(-1)).toMatchObject({ event: 'created', queue })
+  const sent = await until(() => told.length > 0 && told)
+  expect(sent.length).toBeLessThan(40)
+  expect(Math.max(...sent.map((each) => Buffer.byteLength(each)))).toBeGreaterThan(7_000)
 })
 
 test('H6: a client tells others nothing unless it was asked to', async () => {
   await using t = await setup()
-  const sql = await t.session()
-  const { rows } = await sql.query<{ channel: string }>(
-    `select 'millrace_' || left(encode(sha256(convert_to($1 || '\\x00', 'latin1')), 'hex'), 32) as channel`,
-    [t.schema],
-  )
-  expect(rows).toHaveLength(1)
-  const told: string[] = []
-  sql.on('notification', ({ payload = '' }) => told.push(payload))
+  const told = await notificationsOf(t)
   await t.mill.enqueue(visit)
-  await t.mill.jobs.stats()
-  expect(told.filter((each) => each.startsWith('events'))).toEqual([])
+  await t.mill.close()
+  await t.sql.query('select pg_notify($1, $2)', [namespace(t.schema).channel, 'end'])
+  await until(() => told.includes('end'))
+  expect(told).toEqual([expect.stringMatching(/^due /), 'end'])
 })
 
 test('H6: listening ends with its signal, with the loop, and with the client', async () => {
@@ -85,6 +86,15 @@ test('H6: an event comes through as it was, and what is none is left out', () =>
   expect(decodeEvents(`[${text},{"e":"born","i":"i","k":"k","q":"q"},7,null,{}]`)).toEqual([event])
   for (const other of ['', '{', '7', 'null', '{}']) expect(decodeEvents(other)).toEqual([])
 })
+
+/** What is sent on the namespace's channel, from now on. */
+async function notificationsOf(t: Setup): Promise<readonly string[]> {
+  const told: string[] = []
+  const sql = await t.session()
+  sql.on('notification', ({ payload = '' }) => told.push(payload))
+  await sql.query(`listen ${namespace(t.schema).channel}`)
+  return told
+}
 
 interface Heard extends Disposable {
   readonly news: readonly JobNews[]

@@ -80,14 +80,12 @@ test('X1: a cancel that was heard of before its run began reaches the run when i
   await t.mill.jobs.cancel(id, { by: 'ada' })
 
   bench.watch.hear({ type: 'cancel', worker })
-  await until(() => bench.counts.looks === 1)
+  // It has looked once it sleeps until the second look.
+  await until(() => bench.counts.looks === 1 && bench.clock.timers === 1)
   const reasons: Error[] = []
   const run = liveRun(id, reasons)
-  await until(() => {
-    bench.live.add(run)
-    bench.watch.noticed(run)
-    return reasons.length > 0
-  })
+  bench.live.add(run)
+  bench.watch.noticed(run)
   expect(reasons[0]).toMatchObject({ code: 'CANCELLED', id, by: 'ada' })
 })
 

@@ -2,6 +2,7 @@ import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DatabaseError, defineJob, open, typed } from '../../src/index.ts'
 import type { Mill } from '../../src/index.ts'
+import { gate } from '../support/gate.ts'
 import { startPglite } from '../support/pglite.ts'
 import { until } from '../support/until.ts'
 
@@ -39,21 +40,16 @@ test('race 23: an enqueue that is awaited inside one’s own transaction fails s
 }, 120_000)
 
 test('race 23: a run that ends while the application holds the one connection settles as it ended, once it is free', async () => {
-  let end: () => void = () => undefined
-  const held = new Promise<void>((resolve) => {
-    end = resolve
-  })
-  let begun = false
+  using runs = gate()
   const worker = mill.worker().handle(visit, async (name) => {
-    begun = true
-    await held
+    await runs.enter(name)
     return name
   })
   const { id } = await mill.enqueue(visit, 'x')
   await worker.start()
-  await until(() => begun)
+  await until(() => runs.now === 1)
   await instance.transaction(async (tx) => {
-    end()
+    runs.open()
     // Longer than a statement of ours waits for the connection.
     const began = performance.now()
     while (performance.now() - began < 6_500) {

@@ -34,14 +34,15 @@ function setup(): Bench {
   const failures: unknown[] = []
   const bench = { hangs: false, doubts: 0 }
   const lane: Lane = {
+    ready: () => Promise.resolve(),
     async run<Params, Result>(statement: Statement<never, Result>, params: Params) {
       const runs = runsIn(params)
       if (statement.name === 'renew_leases') renewals.push(runs)
       await until(() => !bench.hangs)
-      const rows: unknown[] = runs
-        .filter((id) => held.has(id))
-        .map((id) => ({ job_id: id, run: 1, lease_ends_at: clock.now() + LEASE }))
-      return rows as Result[]
+      const left = runs.filter((id) => held.has(id))
+      return rowsOf<Result>(
+        left.map((id) => ({ job_id: id, run: 1, lease_ends_at: clock.now() + LEASE })),
+      )
     },
     transaction: () => Promise.reject(new Error('not used')),
     close: () => Promise.resolve(),
@@ -174,6 +175,12 @@ function settled(): Promise<void> {
 }
 
 function runsIn(params: unknown): string[] {
-  const { runs } = params as { readonly runs: string }
-  return (JSON.parse(runs) as { readonly id: string }[]).map(({ id }) => id)
+  const { runs }: { runs: string } = JSON.parse(JSON.stringify(params))
+  const named: readonly { readonly id: string }[] = JSON.parse(runs)
+  return named.map(({ id }) => id)
+}
+
+/** The door for rows that a test makes up. */
+function rowsOf<Result>(rows: readonly object[]): readonly Result[] {
+  return JSON.parse(JSON.stringify(rows))
 }

@@ -1,12 +1,18 @@
 import { expect, test } from 'vitest'
 import { makeId } from '../../src/core/id.ts'
 import { defineJob, typed } from '../../src/index.ts'
+import { roster } from '../../src/worker/roster.ts'
+import { strays } from '../../src/worker/strays.ts'
 import { collect } from '../support/collect.ts'
+import { executorOn } from '../support/executor.ts'
 import { gate } from '../support/gate.ts'
+import { insertLease } from '../support/leases.ts'
 import {
   assertOnePlace,
   assertRunsRecordedOnce,
   databaseOfFile,
+  manualSetup,
+  NOON,
   places,
   setup,
 } from '../support/mill.ts'
@@ -50,12 +56,13 @@ test('race 7: a claim that commits after the first look for it goes back soon, e
   using runs = gate()
   using statements = watchStatements(schema)
   const worker = mill.worker({ concurrency: 1 }).handle(visit, runs.enter)
-  const [first] = await mill.enqueueMany(visit, ['taken by the lost claim', 'taken by the next'])
+  await mill.enqueueMany(visit, ['a', 'b'])
+  // The claim waits inside the server for this lock, and outlives its connection.
+  const blocker = await bench.session()
   // What a transaction once read of pg_stat_activity it reads for ever: another session looks.
   const watcher = await bench.session()
-  // The claim waits inside the server for this lock, and outlives its connection.
-  await sql.query('begin')
-  await sql.query('lock table leases in share row exclusive mode')
+  await blocker.query('begin')
+  await blocker.query('lock table leases in share row exclusive mode')
   await worker.start()
   const claiming = `select from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock' and application_name = 'millrace claim'`
@@ -63,15 +70,49 @@ test('race 7: a claim that commits after the first look for it goes back soon, e
   proxy.reset()
   await until(async () => (await watcher.query(claiming)).rows.length === 2)
   expect(statements.count('stray_leases')).toBeGreaterThan(0)
-  await sql.query('commit')
+  await blocker.query('commit')
 
+  // Whichever of the two jobs the lost claim took, it waits in line again.
   await until(() => runs.now === 1)
-  await until(async () => (await mill.jobs.get(first?.id ?? ''))?.state === 'pending')
-  expect(runs.names).toEqual(['taken by the next'])
+  await until(async () => (await sql.query('select from ready')).rows.length === 1)
+  const { rows } = await sql.query('select outcome, run from journal')
+  expect(rows).toEqual([{ outcome: 'released', run: 1 }])
+  expect(runs.names).toHaveLength(1)
   runs.open()
   await until(async () => (await places(sql, schema)).finished === 2)
   await assertOnePlace(sql, schema)
   await assertRunsRecordedOnce(sql, schema)
+})
+
+test('C8: a run that lives here is no stray, though a lost claim was made in the same millisecond', async () => {
+  await using bench = await manualSetup()
+  await using here = await executorOn(bench)
+  const { mill, sql } = bench
+  const living = await insertLease(sql, { kind: 'visit', worker: 'me' })
+  const stray = await insertLease(sql, { kind: 'visit', worker: 'me' })
+  const live = roster()
+  live.add({
+    id: living,
+    run: 1,
+    leaseMs: 60_000,
+    leaseEndsAt: NOON,
+    renewAt: NOON,
+    isEnded: false,
+    isTold: false,
+    abort: () => undefined,
+  })
+  const lost = strays({
+    worker: 'me',
+    clock: here.clock,
+    lane: here.lane('maintenance'),
+    roster: live,
+    seekMs: 60_000,
+    hintUntil: () => '-infinity',
+  })
+  lost.lost(NOON - 60_000)
+  await lost.returnAll()
+  expect(await mill.jobs.get(living)).toMatchObject({ state: 'running' })
+  expect(await mill.jobs.get(stray)).toMatchObject({ state: 'pending', failures: 0 })
 })
 
 test('race 14: a stray lease of a pending job fails no claim, and the queue goes on', async () => {

@@ -181,10 +181,11 @@ test('O2: notes and attachments of a megabyte in many runs at once settle', asyn
   expect(rows).toEqual([{ right: 20 }])
 })
 
+function refuse(): never {
+  throw new Error('trap')
+}
+
 function hostile(): object {
-  const refuse = (): never => {
-    throw new Error('trap')
-  }
   const traps = { get: refuse, has: refuse, ownKeys: refuse, getPrototypeOf: refuse }
   return new Proxy({}, { ...traps, getOwnPropertyDescriptor: refuse })
 }

@@ -1,53 +1,16 @@
-import type { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { defineJob, typed } from '../../src/index.ts'
-import { renewLeases } from '../../src/worker/lease-statements.ts'
-import { recoverer } from '../../src/worker/recover.ts'
-import type { RecovererOptions } from '../../src/worker/recover.ts'
 import { roster } from '../../src/worker/roster.ts'
-import { settleRuns } from '../../src/worker/settle-statements.ts'
 import { collect } from '../support/collect.ts'
-import { executorOn } from '../support/executor.ts'
 import { beforeEach } from '../support/lane.ts'
 import { insertLease } from '../support/leases.ts'
 import { assertOnePlace, manualSetup, NOON, places, setup } from '../support/mill.ts'
-import type { Setup } from '../support/mill.ts'
+import { recovery } from '../support/recovery.ts'
 import { watchStatements } from '../support/statements.ts'
 import { until } from '../support/until.ts'
 
 const visit = defineJob('visit', { input: typed<string>() })
 const LINEAR = { backoff: { type: 'linear', baseMs: 7_000, jitter: 0 } }
-
-/** A recoverer alone, on its own connection, at two seconds past noon. */
-async function recovery(
-  bench: Setup,
-  change: (options: RecovererOptions) => Partial<RecovererOptions> = () => ({}),
-): Promise<AsyncDisposable & { sweep(): Promise<number | null> }> {
-  const here = await executorOn(bench)
-  const clock = { ...here.clock, now: () => NOON + 2_000 }
-  const options: RecovererOptions = {
-    worker: 'me',
-    clock,
-    lane: here.lane('maintenance'),
-    roster: roster(),
-    strays: {
-      begin: () => undefined,
-      answered: () => undefined,
-      lost: () => undefined,
-      isUnderWay: () => false,
-      returnAll: async () => undefined,
-      areSought: false,
-    },
-    everyMs: () => 10_000,
-    doubts: () => 0,
-    hintUntil: () => '-infinity',
-    onFailure: (error) => {
-      throw error
-    },
-  }
-  const { sweep } = recoverer({ ...options, ...change(options) })
-  return { sweep, [Symbol.asyncDispose]: here.close }
-}
 
 test('L3: a lapsed lease goes back to pending by the job’s own backoff, counts as a failure and names the lost worker', async () => {
   await using bench = await setup()
@@ -97,103 +60,6 @@ test('L3: a lease that ended less than a second ago, or will end, stays', async 
   await insertLease(sql, { kind: 'visit', endsAt: NOON + 5_000 })
   expect(await recovering.sweep()).toBe(NOON + 1_001)
   expect(await places(sql, schema)).toMatchObject({ leases: 2, ready: 0 })
-})
-
-test('race 11: a lease that its owner renews between the look and the move stays', async () => {
-  await using bench = await setup()
-  await using owner = await executorOn(bench)
-  const { sql, schema } = bench
-  const renewed = await insertLease(sql, { kind: 'visit' })
-  const lapsed = await insertLease(sql, { kind: 'visit' })
-  await using recovering = await recovery(bench, ({ lane }) => ({
-    lane: beforeEach(lane, async (statement) => {
-      if (statement !== 'recover_runs') return
-      const runs = JSON.stringify([{ id: renewed, run: 1 }])
-      await owner.lane('renew').run(renewLeases, { runs, worker: 'gone:1:worker' })
-    }),
-  }))
-  await recovering.sweep()
-  expect(await bench.mill.jobs.get(renewed)).toMatchObject({ state: 'running', failures: 0 })
-  expect(await bench.mill.jobs.get(lapsed)).toMatchObject({ state: 'pending', failures: 1 })
-  await assertOnePlace(sql, schema)
-})
-
-test('race 11: a lease that is being renewed right now is skipped, and nobody waits', async () => {
-  await using bench = await setup()
-  await using owner = await executorOn(bench)
-  await using recovering = await recovery(bench)
-  const id = await insertLease(bench.sql, { kind: 'visit' })
-  await owner.lane('renew').transaction(async (runner) => {
-    const runs = JSON.stringify([{ id, run: 1 }])
-    await runner.run(renewLeases, { runs, worker: 'gone:1:worker' })
-    await recovering.sweep()
-  })
-  await recovering.sweep()
-  expect(await bench.mill.jobs.get(id)).toMatchObject({ state: 'running', failures: 0 })
-})
-
-test('race 12, replay 12: a run that completes between the look and the move stays completed', async () => {
-  await using bench = await setup()
-  await using owner = await executorOn(bench)
-  const id = await insertLease(bench.sql, { kind: 'visit' })
-  await using recovering = await recovery(bench, ({ lane }) => ({
-    lane: beforeEach(lane, async (statement) => {
-      if (statement !== 'recover_runs') return
-      await owner.lane('settle').run(settleRuns, {
-        fates: JSON.stringify([{ id, run: 1, outcome: 'completed' }]),
-        follow_ups: '[]',
-        worker: 'gone:1:worker',
-        hint_until: '-infinity',
-      })
-    }),
-  }))
-  await recovering.sweep()
-  expect(await bench.mill.jobs.get(id)).toMatchObject({ state: 'completed', run: 1 })
-  expect(await collect(bench.mill.jobs.journal(id))).toMatchObject([{ outcome: 'completed' }])
-  await assertOnePlace(bench.sql, bench.schema)
-})
-
-test('L3: a lapsed lease that was claimed again in between belongs to its new owner', async () => {
-  await using bench = await setup()
-  const { sql } = bench
-  const id = await insertLease(sql, { kind: 'visit' })
-  await using recovering = await recovery(bench, ({ lane }) => ({
-    lane: beforeEach(lane, async (statement) => {
-      if (statement === 'recover_runs') await sql.query(`update leases set worker = 'new', run = 2`)
-    }),
-  }))
-  await recovering.sweep()
-  expect(await bench.mill.jobs.get(id)).toMatchObject({ state: 'running', run: 2, worker: 'new' })
-})
-
-test('replay 17: two leases of one key that lapse in one sweep both go back, and all others with them', async () => {
-  await using bench = await setup()
-  await using recovering = await recovery(bench)
-  const { sql, schema } = bench
-  const twins = [
-    await insertLease(sql, { kind: 'visit', dedupKey: 'k' }),
-    await insertLease(sql, { kind: 'visit', dedupKey: 'k' }),
-  ]
-  await insertLease(sql, { kind: 'visit', dedupKey: 'other' })
-  await insertLease(sql, { kind: 'visit' })
-  await recovering.sweep()
-  expect(await places(sql, schema)).toMatchObject({ leases: 0, ready: 4 })
-  const { rows } = await sql.query<{ sibling: string }>(
-    `select sibling from ready where dedup_key = 'k' order by job_id`,
-  )
-  expect(rows.map((row) => row.sibling)).toEqual(twins)
-})
-
-test('D5: a job that lapsed goes back beside a twin of its key that waits already', async () => {
-  await using bench = await setup()
-  await using recovering = await recovery(bench)
-  const { mill, sql } = bench
-  const id = await insertLease(sql, { kind: 'visit', dedupKey: 'k' })
-  const twin = await mill.enqueue(visit, 'twin')
-  await sql.query(`update ready set dedup_key = 'k' where job_id = $1`, [twin.id])
-  await recovering.sweep()
-  expect(await mill.jobs.get(id)).toMatchObject({ state: 'pending' })
-  expect(await mill.jobs.get(twin.id)).toMatchObject({ state: 'pending' })
 })
 
 test('L3: a sweep takes any number, in batches', async () => {
@@ -311,16 +177,12 @@ test('L3: a process that is in doubt all the time recovers all the same', async 
   expect(await bench.mill.jobs.get(id)).toMatchObject({ state: 'pending' })
 })
 
-test('L3: a lease whose owner is gone is found by its body’s options even when the body is gone', async () => {
+test('L3: a lapsed job whose body is gone goes back all the same, by the defaults', async () => {
   await using bench = await setup()
   await using recovering = await recovery(bench)
   const id = await insertLease(bench.sql, { kind: 'visit' })
   await bench.sql.query('delete from jobs')
   await recovering.sweep()
-  expect(await rowsOf(bench.sql, id)).toBe(1)
+  const { rows } = await bench.sql.query('select from ready where job_id = $1', [id])
+  expect(rows).toHaveLength(1)
 })
-
-async function rowsOf(sql: Client, id: string): Promise<number> {
-  const { rows } = await sql.query('select from ready where job_id = $1', [id])
-  return rows.length
-}

@@ -147,14 +147,15 @@ test('X3: nothing is claimed after the stop, and what a claim under way brings g
   using statements = watchStatements(schema)
   await statements.quiet()
   // The claim takes the rows and waits for this lock before it can take the leases.
-  await sql.query('begin')
-  await sql.query('lock table leases in share row exclusive mode')
+  const blocker = await bench.session()
+  await blocker.query('begin')
+  await blocker.query('lock table leases in share row exclusive mode')
   const { id } = await mill.enqueue(visit, 'x')
   const claiming = `select from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock' and application_name = 'millrace claim'`
   await until(async () => (await sql.query(claiming)).rows.length === 1)
   const stopped = worker.stop()
-  await sql.query('commit')
+  await blocker.query('commit')
   await stopped
   await mill.enqueue(visit, 'y')
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { manualClock } from '../../src/core/manual-clock.ts'
 import type { Lane } from '../../src/database/executor.ts'
+import { roster } from '../../src/worker/roster.ts'
 import { strays } from '../../src/worker/strays.ts'
 import type { Strays } from '../../src/worker/strays.ts'
 
@@ -9,6 +10,7 @@ const clock = manualClock(1_000_000)
 
 /** A database that holds no lease of a lost claim. */
 const nothingFound: Lane = {
+  ready: async () => {},
   run: async () => [],
   transaction: () => Promise.reject(new Error('strays make no transactions')),
   close: async () => {},
@@ -19,6 +21,7 @@ function noStrays(): Strays {
     worker: 'host:1:a',
     clock,
     lane: nothingFound,
+    roster: roster(),
     seekMs: SEEK_MS,
     hintUntil: () => 'infinity',
   })

@@ -36,8 +36,9 @@ test('L5: a run whose handler never returns fails when its time is up, and its s
 
   await mill.enqueue(visit, 'next')
   await until(() => runs.names.includes('next'))
+  // Its slot is free before its failure is written.
   await until(async () => (await mill.jobs.get(stuck.id))?.state === 'pending')
-  expect(await mill.jobs.get(stuck.id)).toMatchObject({ state: 'pending', failures: 1 })
+  expect(await mill.jobs.get(stuck.id)).toMatchObject({ failures: 1 })
   expect(await collect(mill.jobs.journal(stuck.id))).toMatchObject([
     { outcome: 'retried', run: 1, error: { name: 'RunTimeoutError', code: 'RUN_TIMEOUT' } },
   ])

@@ -9,6 +9,7 @@ import type { Output } from '../output.ts'
 import { runReading } from '../run-command.ts'
 import { countOption } from '../values.ts'
 import { addCancelCommand } from './cancel.ts'
+import { addExplainCommand } from './explain.ts'
 import { addRescheduleCommand } from './reschedule.ts'
 import { addRetryCommand } from './retry.ts'
 import { addWaitCommand } from './wait.ts'
@@ -39,6 +40,7 @@ export function addJobsCommands(program: Command): void {
     .action((id: string, _options: object, command: Command) =>
       runReading(command, (mill, { output }) => journal(mill, output, id)),
     )
+  addExplainCommand(group)
   addWaitCommand(group)
   addCancelCommand(group)
   addRetryCommand(group)

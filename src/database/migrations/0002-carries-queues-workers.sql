@@ -82,13 +82,13 @@ create table millrace.throttles (
 
 create index {{throttles_until}} on millrace.throttles (until);
 
-comment on table millrace.throttles is 'Windows that a throttled key is in; they outlive their jobs.';
-comment on column millrace.throttles.kind is 'The kind.';
-comment on column millrace.throttles.dedup_key is 'The key.';
-comment on column millrace.throttles.until is 'Until then further asks are answered with the job that won.';
+comment on table millrace.throttles is 'Windows that a throttled key is in, taken by throttle_ask and removed by prune_throttles; they outlive their jobs.';
+comment on column millrace.throttles.kind is 'The kind (throttle_ask).';
+comment on column millrace.throttles.dedup_key is 'The key (throttle_ask).';
+comment on column millrace.throttles.until is 'Until then further asks are answered with the job that won (throttle_ask).';
 comment on column millrace.throttles.job_id is 'The job that won the window.';
 comment on index millrace.throttles_pkey is 'One window per key.';
-comment on index millrace.throttles_until is 'Windows that are over are pruned.';
+comment on index millrace.throttles_until is 'prune_throttles reads its head.';
 
 alter table millrace.leases
   add column cancel_by text,
@@ -103,6 +103,6 @@ comment on column millrace.leases.progress_total is 'Out of how much, where the 
 
 create index {{ready_rerun}} on millrace.ready (kind, dedup_key) where reason = 'rerun';
 
-comment on index millrace.ready_rerun is 'Asks that wait for a running twin of their key are made due when it ends (release_reruns).';
+comment on index millrace.ready_rerun is 'Asks that wait for a running twin of their key are made due when it ends (release_reruns, release_reruns_of).';
 
 comment on column millrace.finished.recovered_by is 'The worker that ended it in place of the lost one; the word forced where a cancel ended it over its run; null when its own run did (settled_runs).';
