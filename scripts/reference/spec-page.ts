@@ -9,18 +9,19 @@ import type { TestTitle } from './test-titles.ts'
 export function specPage(titles: readonly TestTitle[]): string {
   const cited = citations(titles)
   const letters = LETTERS.map(
-    ({ title, behaviours }) => `\n## ${title}\n\n${table(behaviours, (name) => name, cited)}`,
+    ({ title, behaviours }) =>
+      `\n## ${title}\n${behaviours.map((each) => section(each, cited)).join('')}`,
   )
   const races = numbered(RACES, 'race', cited)
   const replays = numbered(REPLAYS, 'replay', cited)
-  return `${HEAD}\n${untested(cited)}\n${letters.join('')}\n## Races\n\n${races}\n## Replays\n\n${replays}`
+  return `${HEAD}\n${untested(cited)}${letters.join('')}\n## Races\n${races}\n## Replays\n${replays}`
 }
 
 const HEAD = `# What is promised, and the tests that hold it
 
 Every behaviour of the specification by its letter, every race and crash point, and every fault that users of other queues
 reported, with the tests that name it: a title begins with what it holds, \`D4: …\`, \`race 13: …\`, \`L1, replay 7: …\`.
-A table tells of a test that it is there, not that it suffices.
+The page tells that a test is there, not that it suffices. Paths are those under \`test\`.
 
 This page is made from the titles of the tests by \`npm run reference\`.
 `
@@ -38,16 +39,17 @@ export function citations(titles: readonly TestTitle[]): ReadonlyMap<string, rea
   return cited
 }
 
-/** What a title names before its colon; words without a letter or a number are none. */
+/** What a title names before its colon; it begins with a name, other words may follow. */
 export function namedIn(title: string): readonly string[] {
   const [head = '', ...rest] = title.split(':')
-  if (rest.length === 0) return []
-  const words = head.split(/,| and /).map((word) => word.trim())
-  return words.flatMap((word) => {
-    if (/^[A-Z]\d+$/.test(word)) return [word]
-    const [, what, numbers] = /^(race|replay)s? (\d+(?: (?:to|–) \d+)?)$/.exec(word) ?? []
-    return what === undefined || numbers === undefined ? [] : [`${what} ${numbers}`]
-  })
+  const words = head.split(/,| and /).map((word) => nameIn(word.trim()))
+  return rest.length === 0 || words[0] === null ? [] : words.filter((name) => name !== null)
+}
+
+function nameIn(word: string): string | null {
+  const [, letter, fault, number] = /^(?:([A-Z]\d+)|(race|replay)s? (\d+))$/.exec(word) ?? []
+  if (letter !== undefined) return letter
+  return fault === undefined ? null : `${fault} ${number}`
 }
 
 type Cited = ReadonlyMap<string, readonly TestTitle[]>
@@ -61,30 +63,25 @@ function untested(cited: Cited): string {
   ]
   const missing = all.filter((name) => !cited.has(name))
   const tests = new Set([...cited.values()].flat()).size
-  const words = missing.length === 0 ? 'every one of them' : `not ${missing.join(', ')}`
-  return `${all.length} in all; ${tests} tests name one or more of them, ${words}.\n`
+  const words = missing.length === 0 ? 'all' : `all but ${missing.join(', ')}`
+  return `${all.length} in all; ${tests} tests name one or more. Named by a test: ${words}.\n`
 }
 
 function numbered(faults: readonly string[], what: string, cited: Cited): string {
-  const rows = faults.map((text, index) => [String(index + 1), text] as const)
-  return table(rows, (number) => `${what} ${number}`, cited)
+  return faults.map((text, index) => section([`${what} ${index + 1}`, text], cited)).join('')
 }
 
-function table(
-  rows: readonly (readonly [string, string])[],
-  nameOf: (first: string) => string,
-  cited: Cited,
-): string {
-  const lines = rows.map(([first, text]) => {
-    const tests = cited.get(nameOf(first)) ?? []
-    return `| ${first} | ${text} | ${tests.length === 0 ? '**none**' : byFile(tests)} |\n`
-  })
-  return `|  | what | tests |\n| --- | --- | --- |\n${lines.join('')}`
+function section([name, what]: readonly [string, string], cited: Cited): string {
+  const tests = cited.get(name) ?? []
+  const lines = tests.map((test) => `- ${restOf(test.title)} (${test.path})\n`)
+  const list = lines.length === 0 ? '**No test names it.**\n' : lines.join('')
+  return `\n### ${name}: ${what}\n\n${list}`
 }
 
-/** The files, each with how many of its tests it is. */
-function byFile(tests: readonly TestTitle[]): string {
-  const counts = new Map<string, number>()
-  for (const { path } of tests) counts.set(path, (counts.get(path) ?? 0) + 1)
-  return [...counts].map(([path, count]) => `${path} ${count}`).join(', ')
+/** Without what it names; titles are plain text, and some hold what Markdown would read. */
+function restOf(title: string): string {
+  return title
+    .slice(title.indexOf(':') + 1)
+    .trim()
+    .replaceAll(/[\\`*_<>[\]|]/g, '\\$&')
 }

@@ -116,7 +116,7 @@ export interface Jobs {
   /**
    * Everything at one instant, by queue and kind: what waits and why, what runs, what is dead, what
    * was done in the last minute. Counts are exact up to 100 000 a queue. Takes a few milliseconds,
-   * and some 100 ms where 100 000 wait: for dashboards, not for each request.
+   * and some 300 ms for each queue in which 100 000 wait: for people who look, not for each request.
    *
    * @example
    * const { total, workers } = await mill.jobs.stats()

@@ -27,27 +27,26 @@ const FLUSH_EVERY = 10_000
 const KEPT_FOR = 3_600_000
 
 export function rollups({ clock, events, lane }: RollupsOptions): Rollups {
-  let counts = new Map<string, Counts>()
+  let counts: CountsByQueue = new Map()
   let cancelTimer: (() => void) | undefined
   let flushing: Promise<void> = Promise.resolve()
+  let isClosed = false
 
+  // For every job: two looks into maps and an addition, nothing made.
   const unhear = events.hear((event, job) => {
     const counted = countedAs(event, job)
     if (counted === undefined) return
-    add(job, { ...NONE, [counted]: 1 })
+    countsOf(job.queue, job.kind)[counted] += 1
     cancelTimer ??= clock.after(FLUSH_EVERY, flush)
   })
 
-  function add({ queue, kind }: Pick<ToldJob, 'queue' | 'kind'>, more: Counts): void {
-    const key = `${queue}\0${kind}`
-    const sums = counts.get(key)
-    if (sums === undefined) {
-      counts.set(key, { ...more })
-      return
-    }
-    sums.enqueued += more.enqueued
-    sums.completed += more.completed
-    sums.failed += more.failed
+  function countsOf(queue: string, kind: string): Counts {
+    const known = counts.get(queue)?.get(kind)
+    if (known !== undefined) return known
+    const made: Counts = { enqueued: 0, completed: 0, failed: 0 }
+    const kinds = counts.get(queue) ?? new Map<string, Counts>()
+    counts.set(queue, kinds.set(kind, made))
+    return made
   }
 
   function flush(): void {
@@ -63,12 +62,15 @@ export function rollups({ clock, events, lane }: RollupsOptions): Rollups {
     } catch (error) {
       // Where they may have been appended they would count twice.
       if (error instanceof DatabaseError && error.outcomeUnknown) return
-      for (const row of rows) add(row, row)
+      for (const row of rows) {
+        const sums = countsOf(row.queue, row.kind)
+        sums.enqueued += row.enqueued
+        sums.completed += row.completed
+        sums.failed += row.failed
+      }
       cancelTimer ??= isClosed ? undefined : clock.after(FLUSH_EVERY, flush)
     }
   }
-
-  let isClosed = false
 
   return {
     async close() {
@@ -94,7 +96,7 @@ interface Counts {
   failed: number
 }
 
-const NONE: Counts = { enqueued: 0, completed: 0, failed: 0 }
+type CountsByQueue = Map<string, Map<string, Counts>>
 
 /** A job that died without a run did not fail: it expired. */
 function countedAs(event: JobEventName, { worker }: ToldJob): keyof Counts | undefined {
@@ -113,9 +115,8 @@ function countedAs(event: JobEventName, { worker }: ToldJob): keyof Counts | und
   }
 }
 
-function rowsOf(counts: ReadonlyMap<string, Counts>): readonly RollupRow[] {
-  return [...counts].map(([key, sums]) => {
-    const parting = key.indexOf('\0')
-    return { queue: key.slice(0, parting), kind: key.slice(parting + 1), ...sums }
-  })
+function rowsOf(counts: CountsByQueue): readonly RollupRow[] {
+  return [...counts].flatMap(([queue, kinds]) =>
+    [...kinds].map(([kind, sums]) => ({ queue, kind, ...sums })),
+  )
 }

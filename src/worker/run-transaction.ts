@@ -59,27 +59,36 @@ export function ownTransaction<T>(
   fn: (tx: Transaction) => Promise<T>,
   services: TransactionServices,
 ): Promise<T> {
-  const { executor, pool } = services
   return decided(run, services, (settle) =>
-    pool.transaction(run.doom, async (transaction) => {
-      const runner = await executor.borrow(transaction)
-      const idle_ms = String(Math.ceil(run.leaseMs))
-      const [bound] = await runner.run(boundTransaction, { idle_ms })
-      const end = (): void => {
-        if (bound === undefined || executor.engine.isSingleConnection) return
-        const ended = executor.lane('settle alone').run(endTransaction, { pid: bound.pid })
-        // Then it ends with its statement, or the server ends it for being idle.
-        ended.catch(() => undefined)
-      }
-      run.doom.addEventListener('abort', end, { once: true })
+    services.pool.transaction(run.doom, async (transaction) => {
+      const runner = await services.executor.borrow(transaction)
+      const unbind = await bound(run, runner, services.executor)
       try {
         const work = (): Promise<T> => unless(run.doom, fn(transactionOn(transaction, services)))
         return await settle({ runner, isForeign: false }, work)
       } finally {
-        run.doom.removeEventListener('abort', end)
+        unbind()
       }
     }),
   )
+}
+
+/**
+ * Bounds what a handler that never comes back can hold. An embedded database must not end its one
+ * session, and nothing waits for it there that could tell it to.
+ */
+async function bound(run: SelfSettling, runner: Runner, executor: Executor): Promise<() => void> {
+  if (executor.engine.isSingleConnection) return () => undefined
+  const idle_ms = String(Math.ceil(run.leaseMs))
+  const [session] = await runner.run(boundTransaction, { idle_ms })
+  const end = (): void => {
+    if (session === undefined) return
+    const ended = executor.lane('settle alone').run(endTransaction, { pid: session.pid })
+    // Where this fails it ends with its statement, or the server ends it for being idle.
+    ended.catch(() => undefined)
+  }
+  run.doom.addEventListener('abort', end, { once: true })
+  return () => run.doom.removeEventListener('abort', end)
 }
 
 /** In a transaction that the caller's own library opens, on the same database: only `fn` can end it. */

@@ -74,7 +74,6 @@ async function settledWith<T>(
   const value = await fn()
   const { fate, followUps } = await run.settlement(value)
   run.doom.throwIfAborted()
-  if (followUps.length > 0) await services.writeAsks(runner, followUps)
   run.onSettling()
   const settled = await runner.run(settleRuns, {
     fates: JSON.stringify([fate]),
@@ -83,6 +82,8 @@ async function settledWith<T>(
     hint_until: hintUntil(),
   })
   if (settled.length === 0) throw new LeaseLostError(run.id, run.run)
+  // After it: an ask with the key of this very job must find it ended.
+  if (followUps.length > 0) await services.writeAsks(runner, followUps)
   run.doom.throwIfAborted()
   return value
 }

@@ -162,6 +162,7 @@ const merge = { ...row, payload: '{}', carry: '{}', debounce_ms: 1, at_most_ms: 
 const LOOK = ['jobs_pkey', 'journal_asked', 'leases_key', 'ready_key', 'carries_pkey']
 const CLAIM = ['ready_claim', 'jobs_pkey', 'carries_pkey']
 const PLACES = ['ready_pkey', 'leases_pkey', 'finished_pkey', 'jobs_pkey']
+const RECORD = [...PLACES, 'carries_pkey']
 const CANCEL = ['ready_pkey', 'leases_pkey', 'jobs_pkey']
 const JOURNAL = ['journal_job', 'finished_pkey']
 const entries = { job_id: seededId('F', 1), after: '-1', before: null, most: 101 }
@@ -243,9 +244,9 @@ export const SAMPLES: readonly PlanSample[] = [
   rare(countFinished, cleanup, ['finished_list']),
   rare(endedJobs, { ids: ids('H') }, ['ready_pkey', 'leases_pkey']),
   rare(trimJournal, { after: '0', keep: 1_000, most: 1_000 }, ['journal_pkey', 'journal_job']),
-  rare(getJob, { id: seededId('F', 1), now }, PLACES),
-  rare(listJobsOldest, list, PLACES),
-  rare(listJobsNewest, list, PLACES),
+  rare(getJob, { id: seededId('F', 1), now }, RECORD),
+  rare(listJobsOldest, list, RECORD),
+  rare(listJobsNewest, list, RECORD),
   { ...rare(jobJournalOldest, entries, JOURNAL), mayRead },
   { ...rare(jobJournalNewest, entries, JOURNAL), mayRead },
 ]

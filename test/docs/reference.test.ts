@@ -17,5 +17,6 @@ test('every page of the reference has its statements, tables and errors', async 
   expect(pages.get('statements.md')).toContain('### claim_jobs\n')
   expect(pages.get('schema.md')).toContain('## leases (table)\n')
   expect(pages.get('schema.md')).toContain('`worker` | text | Who runs it.')
+  expect(pages.get('spec.md')).toContain('### race 13: prune against a redrive\n')
   expect(pages.get('errors.md')).toContain('## NotMigratedError `NOT_MIGRATED`\n')
 })

@@ -136,12 +136,16 @@ test('D4: a call that ends in a deadlock goes back to its keys and takes effect 
   await caller.query('begin')
   await caller.query(`set local deadlock_timeout = '30s'`)
   await t.mill.in(caller).enqueue(item, { key: 'b', n: 2 })
-  const call = t.mill.enqueueMany(item, [{ n: 0 }, { key: 'a', n: 3 }, { key: 'b', n: 3 }])
+  const other = await t.session()
+  await other.query('begin')
+  const asks = [{ n: 0 }, { key: 'a', n: 3 }, { key: 'b', n: 3 }]
+  const call = t.mill.in(other).enqueueMany(item, asks)
   await untilBlocked(t.sql)
   // Closes the circle; the server ends the call, which waits with the shorter patience.
   await t.mill.in(caller).enqueue(item, { key: 'a', n: 2 })
   await caller.query('commit')
   expect((await call).map(({ outcome }) => outcome)).toEqual(['inserted', 'replaced', 'replaced'])
+  await other.query('commit')
   expect((await waiting(t)).filter(({ key }) => key !== undefined)).toEqual([
     { key: 'a', n: 3 },
     { key: 'b', n: 3 },

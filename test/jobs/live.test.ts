@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import type { Schema } from '../../src/core/schema.ts'
 import { typed } from '../../src/core/schema.ts'
 import { defineJob } from '../../src/jobs/kind.ts'
-import { untilBlocked } from '../support/blocked.ts'
 import { gate } from '../support/gate.ts'
 import { places, setup } from '../support/mill.ts'
 import { until } from '../support/until.ts'
@@ -70,7 +69,13 @@ test('races 6: an ask waits for the one before it, and sees what became of its j
   await held.query('begin')
   const first = await t.mill.in(held).enqueue(sync, { n: 1 })
   const second = t.mill.enqueue(sync, { n: 2 })
-  await untilBlocked(t.sql)
+  // At the key, before it looked: a look at the state before the first would be worth nothing.
+  await until(async () => {
+    const { rows } = await t.sql.query(
+      `select 1 from pg_locks where locktype = 'advisory' and not granted`,
+    )
+    return rows.length === 1
+  })
   await held.query('commit')
   expect(await second).toMatchObject({ id: first.id, outcome: 'replaced' })
   await using worker = t.mill.worker().handle(sync, ({ n }) => runs.enter(String(n)))

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Act, WorkerName } from './lifecycle-acts.ts'
+import type { Act, Which, WorkerName } from './lifecycle-acts.ts'
 import { enqueue } from './lifecycle-asks.ts'
 import type { AskAnswer } from './lifecycle-asks.ts'
 import {
@@ -20,13 +20,20 @@ import type { KindName } from './lifecycle-kinds.ts'
 import type { Job, Model, PendingJob, Run } from './lifecycle-model.ts'
 
 /** What a mill answered to an act; null where there is nothing to answer. */
-export type Answer =
-  | null
-  | boolean
-  | number
-  | AskAnswer
-  | { readonly matched: number; readonly applied: number }
-  | readonly Claimed[]
+export type Answer = null | boolean | number | AskAnswer | Changed | readonly Claimed[]
+
+interface Changed {
+  readonly matched: number
+  readonly applied: number
+}
+
+/** What was done, and what the mill said to it. */
+export interface Done {
+  readonly act: Act
+  readonly answer: Answer
+  /** Nothing else was done at the same time. */
+  readonly isAlone: boolean
+}
 
 /** A row that a claim took. */
 export interface Claimed extends Run {
@@ -80,26 +87,18 @@ export function isSame(a: Run, b: Run): boolean {
  * Does the act to the model, and says what of the mill's answer the model does not agree with; null
  * where it agrees. What a claim takes is the mill's to choose, within the rules.
  */
-export function follow(
-  model: Model,
-  runs: Runs,
-  { act, answer }: { readonly act: Act; readonly answer: Answer },
-): string | null {
-  const complaint = done(model, runs, { act, answer })
+export function follow(model: Model, runs: Runs, { act, answer, isAlone }: Done): string | null {
+  const complaint = done(model, runs, { act, answer, isAlone })
   releaseReruns(model)
   return complaint
 }
 
-function done(
-  model: Model,
-  runs: Runs,
-  { act, answer }: { readonly act: Act; readonly answer: Answer },
-): string | null {
+function done(model: Model, runs: Runs, { act, answer, isAlone }: Done): string | null {
   switch (act.do) {
     case 'enqueue':
       return expected(enqueue(model, act.ask), answer)
     case 'claim':
-      return claimed(model, runs, { worker: act.worker, answer })
+      return claimed(model, runs, { worker: act.worker, answer, isAlone })
     case 'settle':
       return expected(settled(model, runs, act), answer)
     case 'checkpoint':
@@ -113,20 +112,19 @@ function done(
       recover(model, act.worker, (run) => runs.held.some((each) => isSame(each, run)))
       return expected(null, answer)
     case 'cancel':
-      return expected(
-        changed(model, act.which, (job) => cancel(model, job, act.force)),
+      return changed(model, (job) => cancel(model, job, act.force), {
+        which: act.which,
         answer,
-      )
+        isAlone,
+      })
     case 'redrive':
-      return expected(
-        changed(model, act.which, (job) => redrive(model, job)),
-        answer,
-      )
+      return changed(model, (job) => redrive(model, job), { which: act.which, answer, isAlone })
     case 'reschedule':
-      return expected(
-        changed(model, act.which, (job) => reschedule(model, job, act)),
+      return changed(model, (job) => reschedule(model, job, act), {
+        which: act.which,
         answer,
-      )
+        isAlone,
+      })
     case 'pause':
       model.paused.add(act.queue)
       return expected(null, answer)
@@ -184,45 +182,57 @@ function renewed(model: Model, runs: Runs, worker: string): number {
 
 function changed(
   model: Model,
-  which: Extract<Act, { do: 'cancel' }>['which'],
   change: (job: Job) => boolean,
-): { matched: number; applied: number } | null {
+  { which, answer, isAlone }: Omit<Done, 'act'> & { readonly which: Which },
+): string | null {
   const meant = jobsOf(model).filter((job) =>
     'id' in which ? job.id === which.id : job.kind === which.kind,
   )
   const applied = meant.filter((job) => change(job)).length
-  // A filter means those jobs only that stand where they can be changed.
-  return { matched: 'id' in which ? meant.length : applied, applied }
+  if ('id' in which) return expected({ matched: meant.length, applied }, answer)
+  // A filter means those only that can be changed; one of them may move before it is.
+  const isLess = !isAlone && isChanged(answer) && answer.matched > applied
+  return expected({ matched: isLess ? answer.matched : applied, applied }, answer)
+}
+
+function isChanged(answer: Answer): answer is Changed {
+  return typeof answer === 'object' && answer !== null && 'matched' in answer
 }
 
 /** C1–C4: what was taken could be, in the right order, and nothing is left that had room. */
 function claimed(
   model: Model,
   runs: Runs,
-  { worker, answer }: { readonly worker: WorkerName; readonly answer: Answer },
+  { worker, answer, isAlone }: Omit<Done, 'act'> & { readonly worker: WorkerName },
 ): string | null {
   if (!Array.isArray(answer)) return 'a claim answers rows'
   const plan = WORKERS[worker]
   for (const row of answer) {
-    const problem = took(model, worker, row)
+    const problem = took(model, row, { worker, isAlone })
     if (problem !== null) return `${row.id}: ${problem}`
     const { kind, queue } = model.jobs.get(row.id) ?? never(row.id)
     const slot: Slot = { id: row.id, run: row.run, worker, kind, queue }
     runs.held.push(slot)
     runs.begun.push(slot)
   }
+  // What somebody else holds at the moment is skipped.
+  if (!isAlone) return null
   const left = claimable(model, model.now).filter(({ queue }) => plan.queues.includes(queue))
   const room = roomOf(runs, worker)
   const missed = left.find((job) => room(job))
   return missed === undefined ? null : `${missed.id} had a free slot and was left`
 }
 
-function took(model: Model, worker: WorkerName, row: Claimed): string | null {
+function took(
+  model: Model,
+  row: Claimed,
+  { worker, isAlone }: { readonly worker: WorkerName; readonly isAlone: boolean },
+): string | null {
   const job = claimable(model, row.at).find(({ id }) => id === row.id)
   if (job === undefined) return 'could not be claimed'
   if (row.at < model.now || row.at > model.now + 10)
     return `claimed at ${row.at}, it is ${model.now}`
-  if (WORKERS[worker].ratio === null) {
+  if (isAlone && WORKERS[worker].ratio === null) {
     const better = claimable(model, model.now).find((other) => isBetter(other, job))
     if (better !== undefined) return `${better.id} comes first`
   }

@@ -23,7 +23,8 @@ export interface LifeMill extends AsyncDisposable {
   readonly sql: Client
   /** What the mill's clock shows; a sequence moves it. */
   now: number
-  perform(act: Act): Promise<Answer>
+  /** Does them at once. */
+  perform(acts: readonly Act[]): Promise<readonly Answer[]>
   /** What does not hold of the tables by themselves: the invariants of design.md §2. */
   violations(): Promise<readonly string[]>
   /** Empties the tables, and forgets what the workers knew. */
@@ -76,11 +77,11 @@ function theMill({ mill, statements, sql, time }: Parts): LifeMill {
   let workers: WorkerParts
   let keeper: ReturnType<typeof housekeeper>
 
-  async function perform(act: Act): Promise<Answer> {
-    const answer = await done(act)
+  async function perform(acts: readonly Act[]): Promise<readonly Answer[]> {
+    const answers = await Promise.all(acts.map((act) => done(act)))
     // Each second, by workers: what waited for the end of a run.
     await statements.lane('maintenance').run(releaseReruns, { hint_until: '-infinity' })
-    return answer
+    return answers
   }
 
   async function done(act: Act): Promise<Answer> {

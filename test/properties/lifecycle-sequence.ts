@@ -1,11 +1,12 @@
-import type { Act, Draw, Which } from './lifecycle-acts.ts'
+import type { Act, Draw } from './lifecycle-acts.ts'
 import type { Ask } from './lifecycle-asks.ts'
 import { follow } from './lifecycle-follow.ts'
-import type { Runs } from './lifecycle-follow.ts'
+import type { Answer } from './lifecycle-follow.ts'
 import type { LifeMill } from './lifecycle-mill.ts'
-import { emptyModel, jobsOf } from './lifecycle-model.ts'
-import type { Model } from './lifecycle-model.ts'
+import { actsOf, newScene } from './lifecycle-scene.ts'
+import type { Scene } from './lifecycle-scene.ts'
 import { pictureIn, pictureOf } from './lifecycle-tables.ts'
+import type { Picture } from './lifecycle-tables.ts'
 
 /** Where a sequence begins: 2025-06-15T12:00:00Z. */
 const START = Date.UTC(2025, 5, 15, 12)
@@ -15,144 +16,101 @@ const TICK = 13
 export interface Counts {
   sequences: number
   acts: number
+  /** Runs that were begun. */
+  runs: number
   /** By what was done. */
   readonly by: Map<string, number>
 }
 
 /**
  * Does the acts one after another to the model and to the mill, and compares after each: what was
- * answered, where every job stands, and the invariants of the tables. Throws with the script of what
- * was done.
+ * answered, where every job stands, and the invariants of the tables. Of two that are done at once the
+ * model must agree with one order or the other. Throws with the script of what was done.
  */
 export async function sequence(
   mill: LifeMill,
   drawn: readonly Draw[],
   counts: Counts,
 ): Promise<void> {
-  const scene: Scene = { model: emptyModel(START), runs: { held: [], begun: [] }, asks: [] }
+  let scene = newScene(START)
   const script: string[] = []
   await mill.begin(START)
   counts.sequences += 1
   for (const draw of drawn) {
-    const act = actOf(scene, draw)
-    if (act === null) continue
-    counts.acts += 1
-    counts.by.set(act.do, (counts.by.get(act.do) ?? 0) + 1)
+    const acts = actsOf(scene, draw)
+    if (acts.length === 0) continue
     scene.model.now += TICK
     mill.now = scene.model.now
-    script.push(`  +${scene.model.now - START} ${textOf(act)}`)
-    const problems = await doneBoth(mill, scene, act)
+    script.push(...acts.map((act, index) => lineOf(scene, act, index)))
+    const { next, problems } = await done(mill, scene, acts)
     if (problems.length > 0) throw new Error(['', ...script, ...problems].join('\n'))
+    count(counts, acts, next.runs.begun.length - scene.runs.begun.length)
+    scene = next
   }
 }
 
-interface Scene {
-  readonly model: Model
-  readonly runs: Runs
-  readonly asks: Ask[]
+function count(counts: Counts, acts: readonly Act[], runs: number): void {
+  counts.runs += runs
+  counts.acts += acts.length
+  const names = acts.length > 1 ? ['two at once'] : acts.map((act) => act.do)
+  for (const name of names) counts.by.set(name, (counts.by.get(name) ?? 0) + 1)
 }
 
-async function doneBoth(mill: LifeMill, { model, runs }: Scene, act: Act): Promise<string[]> {
-  const answer = await mill.perform(act)
-  const complaint = follow(model, runs, { act, answer })
-  const wanted = pictureOf(model, START)
+interface Done {
+  readonly next: Scene
+  readonly problems: readonly string[]
+}
+
+async function done(mill: LifeMill, scene: Scene, acts: readonly Act[]): Promise<Done> {
+  const answers = await mill.perform(acts)
   const found = await pictureIn(mill.sql, START)
-  return [
-    ...(complaint === null ? [] : [complaint]),
-    ...(await mill.violations()),
+  const violations = await mill.violations()
+  const pairs = acts.map((act, index) => ({ act, answer: answers[index] ?? null }))
+  const orders = pairs.length === 1 ? [pairs] : [pairs, pairs.toReversed()]
+  const endings = orders.map((order) => followed(scene, order, found))
+  const ending = endings.find(({ problems }) => problems.length === 0)
+  return {
+    next: ending?.next ?? scene,
+    problems: [...violations, ...(ending === undefined ? endings.flatMap(told) : [])],
+  }
+}
+
+/** What the model makes of acts in this order, beside what the mill made of them. */
+function followed(
+  scene: Scene,
+  order: readonly { readonly act: Act; readonly answer: Answer }[],
+  found: Picture,
+): Done {
+  const { model, runs, asks } = structuredClone(scene)
+  const complaints = order.flatMap(
+    (each) => follow(model, runs, { ...each, isAlone: order.length === 1 }) ?? [],
+  )
+  const wanted = pictureOf(model, START)
+  const problems = [
+    ...complaints,
     ...wanted.filter((line) => !found.includes(line)).map((line) => `by the model:  ${line}`),
     ...found.filter((line) => !wanted.includes(line)).map((line) => `in the tables: ${line}`),
   ]
-}
-
-/** What a draw means now; null where there is nothing that it could be done to. */
-function actOf(scene: Scene, draw: Draw): Act | null {
-  const { model, runs, asks } = scene
-  switch (draw.do) {
-    case 'enqueue':
-      return { do: 'enqueue', ask: newAsk(scene, draw.ask) }
-    case 'repeat': {
-      const ask = nthOf(asks, draw.nth)
-      return ask === null ? null : { do: 'enqueue', ask }
-    }
-    case 'settle': {
-      const run = nthOf(runs.held, draw.nth)
-      if (run === null) return null
-      const follows = draw.follow ? newAsk(scene, PLAIN) : null
-      return { do: 'settle', run: runIn(run), fate: draw.fate, follow: follows }
-    }
-    case 'settle late': {
-      const run = nthOf(runs.begun, draw.nth)
-      return run === null ? null : { do: 'settle', run: runIn(run), fate: draw.fate, follow: null }
-    }
-    case 'checkpoint': {
-      const run = nthOf(runs.begun, draw.nth)
-      return run === null ? null : { do: 'checkpoint', run: runIn(run), carry: draw.carry }
-    }
-    case 'cancel':
-    case 'redrive':
-    case 'reschedule':
-      return changeOf(model, draw)
-    default:
-      return draw
+  return {
+    next: { model, runs, asks: [...asks, ...order.flatMap(({ act }) => asksIn(act))] },
+    problems,
   }
 }
 
-const PLAIN: Omit<Ask, 'id'> = {
-  kind: 'plain',
-  key: 'a',
-  v: 9,
-  queue: 'one',
-  priority: 5,
-  leaseMs: 30_000,
-  delay: null,
-  expires: null,
+function asksIn(act: Act): readonly Ask[] {
+  if (act.do === 'enqueue') return [act.ask]
+  return act.do === 'settle' && act.follow !== null ? [act.follow] : []
 }
 
-/** Ids are not in the order of the asks, as those of several producers are not. */
-function newAsk({ asks }: Scene, drawn: Omit<Ask, 'id'>): Ask {
-  const number = asks.length + 1
-  const id = `01${(number * 7) % 10}${String(number).padStart(23, '0')}`
-  const ask = { ...drawn, id }
-  asks.push(ask)
-  return ask
+function told({ problems }: Done, index: number, all: readonly Done[]): readonly string[] {
+  return all.length === 1
+    ? problems
+    : [`in ${index === 0 ? 'this' : 'the other'} order:`, ...problems]
 }
 
-function changeOf(
-  model: Model,
-  draw: Extract<Draw, { do: 'cancel' | 'redrive' | 'reschedule' }>,
-): Act | null {
-  const job = nthOf(jobsOf(model), draw.nth)
-  if (job === null) return null
-  const which: Which = draw.all ? { kind: job.kind } : { id: job.id }
-  switch (draw.do) {
-    case 'cancel':
-      return { do: 'cancel', which, force: draw.force }
-    case 'redrive':
-      return { do: 'redrive', which }
-    case 'reschedule': {
-      const { delay, priority } = draw
-      return delay === null && priority === null
-        ? null
-        : { do: 'reschedule', which, delay, priority }
-    }
-  }
-}
-
-function runIn({ id, run, worker }: Runs['held'][number]): {
-  id: string
-  run: number
-  worker: string
-} {
-  return { id, run, worker }
-}
-
-function nthOf<T>(items: readonly T[], nth: number): T | null {
-  return items[nth % Math.max(1, items.length)] ?? null
-}
-
-/** A line of the script: what was done, with its parts. */
-function textOf({ do: what, ...parts }: Act): string {
+/** A line of the script: when, and what was done with its parts. */
+function lineOf({ model }: Scene, { do: what, ...parts }: Act, index: number): string {
   const words = Object.entries(parts).map(([name, value]) => `${name} ${JSON.stringify(value)}`)
-  return [what, ...words].join(' ')
+  const when = index === 0 ? `+${model.now - START}` : 'at once'
+  return `  ${when} ${[what, ...words].join(' ')}`
 }

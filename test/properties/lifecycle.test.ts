@@ -1,23 +1,11 @@
-import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { databaseOfFile } from '../support/mill.ts'
-import { draws } from './lifecycle-acts.ts'
 import { lifeMill } from './lifecycle-mill.ts'
-import { sequence } from './lifecycle-sequence.ts'
-import type { Counts } from './lifecycle-sequence.ts'
+import { holdAgainstModel } from './lifecycle-property.ts'
 
-test('whatever is done to jobs in whatever order, they live as the model says', async () => {
+// As many as fit in a minute of a small machine; `npm run torture -- lifecycle` goes on.
+test('whatever is done to jobs, one after another or two at once, they live as the model says', async () => {
   await using mill = await lifeMill(await databaseOfFile())
-  const counts: Counts = { sequences: 0, acts: 0, by: new Map() }
-  await fc.assert(
-    fc.asyncProperty(fc.array(draws, { minLength: 20, maxLength: 60 }), async (drawn) =>
-      sequence(mill, drawn, counts),
-    ),
-    {
-      numRuns: 200,
-      ...(process.env['LIFE_SEED'] === undefined ? {} : { seed: Number(process.env['LIFE_SEED']) }),
-    },
-  )
-  console.log(counts)
-  expect(counts.sequences).toBeGreaterThanOrEqual(200)
-}, 120_000)
+  const counts = await holdAgainstModel(mill, { sequences: 200, longest: 40 })
+  expect(counts.sequences).toBe(200)
+}, 180_000)

@@ -17,7 +17,9 @@ export function watchJobEvents(schema: string): WatchedEvents {
   return {
     all,
     of: (id) => all.filter((each) => each.id === id).map(({ event }) => event),
-    [Symbol.dispose]: () => void jobChannel.unsubscribe(listener),
+    [Symbol.dispose]() {
+      jobChannel.unsubscribe(listener)
+    },
   }
 }
 

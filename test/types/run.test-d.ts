@@ -13,6 +13,8 @@ const derived = defineJob('derived', {
   result: typed<{ url: string }>(),
 })
 declare const run: Run<typeof derived>
+declare const sql: Sql
+declare const pglite: PGlite
 
 describe('carry', () => {
   test('has the type of the kind’s default, or of what its function gives', () => {
@@ -76,11 +78,9 @@ describe('run.transaction', () => {
       const { rows } = await tx.query<{ n: number }>('select 1 as n')
       expectTypeOf(rows).toEqualTypeOf<{ n: number }[]>()
     })
-    const sql = {} as Sql
     void run.transaction(sql, async (tx) => {
       expectTypeOf(tx).toEqualTypeOf<TransactionSql>()
     })
-    const pglite = {} as PGlite
     void run.transaction(pglite, async (tx) => {
       expectTypeOf(tx.query).toBeFunction()
     })
