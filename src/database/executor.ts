@@ -129,7 +129,8 @@ function openLane(purpose: string, options: ExecutorOptions): Lane {
       wasLost = false
       databaseClock?.distrust()
     }
-    if (databaseClock?.needsSample() === true) {
+    // Again when the process was stopped while it asked: half of such a round trip says nothing.
+    for (let tries = 0; tries < MOST_SAMPLES && databaseClock?.needsSample() === true; tries += 1) {
       await takeSample(traced(connection, purpose, options.origin), databaseClock, namespace)
     }
     return connection
@@ -153,6 +154,8 @@ function openLane(purpose: string, options: ExecutorOptions): Lane {
     },
   }
 }
+
+const MOST_SAMPLES = 3
 
 // A renewal that waited as long as others do, on a connection that is dead without saying so, would
 // come after the end of a short lease.

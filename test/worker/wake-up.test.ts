@@ -48,16 +48,21 @@ test('C7: it wakes at the soonest due time of its queues, not before', async () 
   using statements = watchStatements(bench.schema)
   await worker.start()
   await until(() => isListening(bench))
+  // Many claims in one millisecond do not run ahead of the clock.
+  for (const count of [1, 2, 3, 4, 5]) {
+    await mill.enqueue(visit, 'at once', { queue: 'a' })
+    await until(() => started.length === count)
+  }
   await statements.quiet()
   clock.advance(9_999)
   await statements.quiet()
-  expect(started).toEqual([])
+  expect(started).toHaveLength(5)
   clock.advance(1)
-  await until(() => started.length === 1)
+  await until(() => started.length === 6)
   await statements.quiet()
   clock.advance(10_000)
-  await until(() => started.length === 2)
-  expect(started).toEqual(['sooner', 'later'])
+  await until(() => started.length === 7)
+  expect(started.slice(5)).toEqual(['sooner', 'later'])
 })
 
 test('C7: a job due later than any timer holds does not make the worker spin', async () => {
