@@ -34,6 +34,20 @@ import * as leases from '../../src/worker/lease-statements.ts'
 import { notifyEvents } from '../../src/worker/event-sender.ts'
 import * as rolling from '../../src/worker/rollup-statements.ts'
 import * as settling from '../../src/worker/settle-statements.ts'
+import {
+  SETTLED,
+  CANCELLED,
+  CLEANED,
+  MOVED,
+  JOB,
+  ENTRY,
+  HIDDEN,
+  KEY_LOOK,
+  EXPLAINED,
+  STATS,
+  CATALOGUE,
+  HISTORY,
+} from './column-shapes.ts'
 
 type Columns<Result> = [Result] extends [never]
   ? Readonly<Record<string, never>>
@@ -55,24 +69,6 @@ function columnsOf<Result>(
   return [statement.name, columns]
 }
 
-const SETTLED = {
-  job_id: 'text',
-  run: 'int4',
-  outcome: 'text',
-  kind: 'text',
-  queue: 'text',
-  worker: 'text',
-  dedup_key: 'text',
-} as const
-const CANCELLED = {
-  job_id: 'text',
-  kind: 'text',
-  queue: 'text',
-  run: 'int4',
-  dedup_key: 'text',
-} as const
-const CLEANED = { matched: 'int4', looked_at: 'int4', last_us: 'text', last_id: 'text' } as const
-const MOVED = { job_id: 'text', run: 'int4' } as const
 const HELD = { ...MOVED, lease_ends_at: 'float8' } as const
 const LAPSED = {
   ...HELD,
@@ -94,137 +90,7 @@ const CLAIMED = {
   options: 'text',
   carry: 'text',
 } as const
-const JOB = {
-  id: 'text',
-  kind: 'text',
-  queue: 'text',
-  priority: 'int4',
-  payload: 'text',
-  carry: 'text',
-  options: 'text',
-  dedup_key: 'text',
-  created_at: 'float8',
-  schedule: 'text',
-  boundary: 'float8',
-  state: 'text',
-  run: 'int4',
-  failures: 'int4',
-  reason: 'text',
-  due_at: 'float8',
-  is_due: 'bool',
-  expires_at: 'float8',
-  worker: 'text',
-  started_at: 'float8',
-  lease_ends_at: 'float8',
-  cancel_requested_at: 'float8',
-  progress_done: 'float8',
-  progress_total: 'float8',
-  finished_at: 'float8',
-  prune_at: 'float8',
-  decided_by: 'text',
-  why: 'text',
-  note: 'text',
-  attachment: 'text',
-  result: 'text',
-  error: 'text',
-} as const
 const LISTED = { ...JOB, looked_at: 'int4', looked_until: 'text' } as const
-const ENTRY = {
-  entry: 'text',
-  job_id: 'text',
-  at: 'float8',
-  outcome: 'text',
-  run: 'int4',
-  failures: 'int4',
-  worker: 'text',
-  started_at: 'float8',
-  due_at: 'float8',
-  reason: 'text',
-  recovered_by: 'text',
-  decided_by: 'text',
-  why: 'text',
-  decision: 'text',
-  asked_id: 'text',
-  note: 'text',
-  attachment: 'text',
-  error: 'text',
-} as const
-const HIDDEN = {
-  queue: 'text',
-  level: 'int4',
-  lane: 'int4',
-  due_at: 'float8',
-  job_id: 'text',
-} as const
-const KEY_LOOK = {
-  repeated: 'text',
-  repeated_at: 'float8',
-  merged_into: 'text',
-  merged_as: 'text',
-  merged_at: 'float8',
-  running: 'text',
-  job_id: 'text',
-  row_place: 'text',
-  row_version: 'text',
-  run: 'int4',
-  failures: 'int4',
-  payload: 'text',
-  carry: 'text',
-} as const
-const EXPLAINED = {
-  state: 'text',
-  kind: 'text',
-  queue: 'text',
-  reason: 'text',
-  due_at: 'float8',
-  expires_at: 'float8',
-  dedup_key: 'text',
-  held_by: 'text',
-  worker: 'text',
-  started_at: 'float8',
-  finished_at: 'float8',
-  paused_at: 'float8',
-  alive: 'float8',
-  last_seen_at: 'float8',
-  free: 'float8',
-  full_running: 'float8',
-  full_cap: 'float8',
-  queue_running: 'float8',
-  queue_cap: 'float8',
-  kind_running: 'float8',
-  kind_cap: 'float8',
-  better: 'float8',
-  earlier: 'float8',
-} as const
-const STATS = {
-  queue: 'text',
-  kind: 'text',
-  due: 'float8',
-  scheduled: 'float8',
-  retrying: 'float8',
-  paused: 'float8',
-  running: 'float8',
-  dead: 'float8',
-  oldest_due_at: 'float8',
-  enqueued: 'float8',
-  completed: 'float8',
-  failed: 'float8',
-  has_more_due: 'bool',
-  has_more_waiting: 'bool',
-  has_more_dead: 'bool',
-  alive: 'float8',
-  slots: 'float8',
-  busy: 'float8',
-} as const
-const CATALOGUE = { what: 'text', name: 'text', definition: 'text', readable: 'bool' } as const
-const HISTORY = {
-  id: 'int4',
-  name: 'text',
-  checksum: 'text',
-  compatible_from: 'int4',
-  applied_at: 'float8',
-  release: 'text',
-} as const
 
 /**
  * The columns of every statement, by its name. The compiler holds this table to the row types of

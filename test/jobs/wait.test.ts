@@ -156,7 +156,7 @@ test('H1: a kind that is none, an id that is none, and a wrong option are refuse
   const { mill } = bench
   await expect(mill.jobs.wait('x')).rejects.toThrow(InvalidOptionError)
   await expect(mill.jobs.wait(UNKNOWN, { timeout: 0 })).rejects.toThrow('longer than nothing')
-  const misspelt = { timeout: '1s', ...{ timeoutMs: 5 } } as const
+  const misspelt = Object.assign({ timeout: '1s' } as const, { timeoutMs: 5 })
   await expect(mill.jobs.wait(UNKNOWN, misspelt)).rejects.toThrow('Did you mean timeout?')
 })
 
