@@ -96,8 +96,9 @@ export async function connect(
     const isAlone = engine.isSingleConnection
     const asking = (): Lane => statements.lane('enqueue')
     const decisions = queueDecisions({ clock: timing.clock, asking, isAlone })
-    // Later the one connection may be the application's, in whose transaction an ask cannot wait.
-    if (isAlone) await decisions.ready(asking())
+    // Known from the start, so that the first asks need not wait for it, nor leave one by one because
+    // of it; and where there is only one connection, that may later be the application's.
+    await decisions.ready(asking())
     return new Client({
       engine,
       statements,

@@ -34,6 +34,10 @@ export interface ClaimPlan {
   readonly shared: SharedQueue | null
 }
 
+// Of kinds without a cap as many as the claim may take, however many of them a queue gives up at its
+// own cap: those would else be counted, and leave slots empty.
+const NO_CAP = 1_000_000
+
 export const LEVELS: readonly number[] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
 
 /** Kinds of one worker in lanes. */
@@ -85,7 +89,7 @@ export function planClaim(
           mark_due: markText(mark.due),
           mark_id: mark.id,
           most: Math.min(lane.most, queueMost),
-          lane_most: lane.most,
+          lane_most: lane.capped ? lane.most : NO_CAP,
           queue_most: queueMost,
         }
       }),
@@ -124,7 +128,7 @@ export function recordWalk(
   },
 ): void {
   const taken = groupByProbe(claimed, state.space.lanes)
-  const isCut = cutByCaps(claimed)
+  const isCut = cutByCaps(plan, claimed)
   let pulled = 0
   for (const row of plan.rows) {
     const lane = state.space.lanes[row.lane]
@@ -161,17 +165,21 @@ export function lowerMarks(hidden: readonly HiddenRow[], space: ProbeSpace, mark
 
 /**
  * In a counted claim a probe may have found more than its lane or its queue was allowed. The lanes
- * take turns within a level there, so that a limit that was reached says nothing of any probe.
+ * take turns within a level there, so that a limit that was reached says nothing of any probe. And of
+ * a capped kind what one queue gave up at its own cap was counted before what other queues have.
  */
-function cutByCaps(claimed: readonly ClaimedRow[]): (row: ProbeRow) => boolean {
+function cutByCaps(plan: ClaimPlan, claimed: readonly ClaimedRow[]): (row: ProbeRow) => boolean {
   const ofQueue = new Map<string, number>()
   const ofKind = new Map<string, number>()
   for (const { queue, kind } of claimed) {
     ofQueue.set(queue, (ofQueue.get(queue) ?? 0) + 1)
     ofKind.set(kind, (ofKind.get(kind) ?? 0) + 1)
   }
+  const isFull = (row: ProbeRow): boolean => (ofQueue.get(row.queue) ?? 0) >= row.queue_most
+  const isAnyFull = plan.rows.some(isFull)
   return (row) =>
-    (ofQueue.get(row.queue) ?? 0) >= row.queue_most ||
+    isFull(row) ||
+    (isAnyFull && row.lane_most !== NO_CAP) ||
     row.kinds.reduce((sum, kind) => sum + (ofKind.get(kind) ?? 0), 0) >= row.lane_most
 }
 

@@ -41,7 +41,7 @@ test('G2: an empty database is missing everything, and nothing is created by loo
   expect(await checkDatabase(session, place)).toEqual([
     {
       code: 'missing',
-      what: 'the database has no schema "millrace", this release needs version 1',
+      what: 'the database has no schema "millrace", this release needs version 2',
       command: 'npx millrace migrate up',
     },
   ])

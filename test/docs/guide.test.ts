@@ -1,13 +1,21 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readPage } from '../support/guide.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const guide = readdirSync(join(root, 'docs/guide')).map((name) => `docs/guide/${name}`)
-const pages = ['README.md', ...guide].map((path) => ({
+const pages = ['README.md', ...guide].filter(bringsItsProgram).map((path) => ({
   path,
   page: readPage(readFileSync(join(root, path), 'utf8')),
 }))
@@ -16,6 +24,13 @@ const runnable = pages.flatMap(({ path, page }) =>
 )
 
 let folder: string
+
+// What a page with an example of its name shows are parts of that program (examples.test.ts), unless
+// it says what the rest of it assumes.
+function bringsItsProgram(path: string): boolean {
+  const example = join(root, 'examples', `${basename(path, '.md')}.ts`)
+  return !existsSync(example) || readFileSync(join(root, path), 'utf8').includes('<!-- assumes')
+}
 
 // In the package, so that programs import `millrace` by its name as an application does.
 beforeAll(() => {

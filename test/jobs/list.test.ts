@@ -256,6 +256,7 @@ test('H1: get gives a job with its places, or null for what there is no record o
     priority: 5,
     dedupKey: null,
     input: { n: 1 },
+    carry: null,
     run: 0,
     failures: 0,
     failureLimit: 10,

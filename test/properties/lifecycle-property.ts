@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { draws } from './lifecycle-acts.ts'
+import type { Draw } from './lifecycle-acts.ts'
 import type { LifeMill } from './lifecycle-mill.ts'
 import { sequence } from './lifecycle-sequence.ts'
 import type { Counts } from './lifecycle-sequence.ts'
@@ -10,6 +11,9 @@ export interface LifeOptions {
   readonly longest: number
   readonly seed?: number
 }
+
+// A minute of it finds most of what is to be found.
+const SHRINK_FOR = 60_000
 
 /**
  * Draws sequences and holds each against the model. Throws with the shortest that was found where
@@ -23,10 +27,21 @@ export async function holdAgainstModel(mill: LifeMill, options: LifeOptions): Pr
     maxLength: longest,
     size: 'max',
   })
-  const details = await fc.check(
-    fc.asyncProperty(drawn, (each) => sequence(mill, each, counts)),
-    { numRuns: sequences, ...(seed === undefined ? {} : { seed }) },
-  )
+  let shrinkUntil = Number.POSITIVE_INFINITY
+  async function holds(each: readonly Draw[]): Promise<void> {
+    // Time is up: nothing shorter is found any more, and the shrinking ends.
+    if (performance.now() > shrinkUntil) return
+    try {
+      await sequence(mill, each, counts)
+    } catch (error) {
+      shrinkUntil = Math.min(shrinkUntil, performance.now() + SHRINK_FOR)
+      throw error
+    }
+  }
+  const details = await fc.check(fc.asyncProperty(drawn, holds), {
+    numRuns: sequences,
+    ...(seed === undefined ? {} : { seed }),
+  })
   if (!details.failed) return counts
   const { errorInstance, counterexamplePath, numShrinks } = details
   const reason = errorInstance instanceof Error ? errorInstance.message : String(errorInstance)

@@ -77,7 +77,7 @@ const PLAIN: Omit<Ask, 'id'> = {
 
 /** Ids are not in the order of the asks, as those of several producers are not. */
 function newAsk({ asks }: Scene, drawn: Omit<Ask, 'id'>, nth: number): Ask {
-  const number = asks.length + 1 + nth
+  const number = asks.length * 2 + 1 + nth
   const id = `01${(number * 7) % 10}${String(number).padStart(23, '0')}`
   return { ...drawn, id }
 }

@@ -142,14 +142,14 @@ export async function workerParts(statements: Executor): Promise<WorkerParts> {
     }
   }
 
-  /** As the loop does: again while there is more. */
+  /** As the loop does: again while there is more, and soon where something is due all the same (C7). */
   async function claim(worker: WorkerName): Promise<readonly Claimed[]> {
     const { claimer: own } = partsOf(worker)
     const all: Claimed[] = []
     await own.lookBack()
-    for (let hasMore = true; hasMore;) {
-      const { jobs, hasMore: more } = await own.claim()
-      hasMore = more
+    for (let again = true; again;) {
+      const { jobs, hasMore } = await own.claim()
+      again = hasMore || jobs.length > 0
       for (const row of jobs) {
         known.set(keyOf({ id: row.job_id, run: row.run, worker }), { row, worker, isHeld: true })
         all.push(claimedFrom(row, worker))

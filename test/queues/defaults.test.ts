@@ -121,6 +121,8 @@ test('E3: what cannot be read in a row says nothing, the rest does', async () =>
     `insert into queues (queue, defaults) values
        ('mail', '{"priority": 6, "lease": "soon", "colour": "red"}'), ('odd', '[1, "\\u0000"]')`,
   )
+  // Read again by whatever this client changes.
+  await mill.queues.resume('odd')
   const { id } = await mill.enqueue(plain)
   expect(await mill.jobs.get(id)).toMatchObject({ priority: 6 })
 })

@@ -34,6 +34,8 @@ function run(change: Partial<RunOfJob> = {}): RunOfJob {
   }
 }
 
+const ifCancelled = { cancelled_keep_ms: 7 * DAY }
+
 test('§5: a return completes the job, with note, attachment and the result of a kind that declares one', () => {
   const completed = {
     id,
@@ -48,10 +50,10 @@ test('§5: a return completes the job, with note, attachment and the result of a
 })
 
 test.each([
-  [0, { outcome: 'retried', reason: 'retry', failures: 1, delay_ms: 1_000 }],
-  [1, { outcome: 'retried', reason: 'retry', failures: 2, delay_ms: 2_000 }],
-  [2, { outcome: 'dead', reason: 'failed', failures: 3, keep_ms: 30 * DAY }],
-  [7, { outcome: 'dead', reason: 'failed', failures: 8, keep_ms: 30 * DAY }],
+  [0, { outcome: 'retried', reason: 'retry', failures: 1, delay_ms: 1_000, ...ifCancelled }],
+  [1, { outcome: 'retried', reason: 'retry', failures: 2, delay_ms: 2_000, ...ifCancelled }],
+  [2, { outcome: 'dead', reason: 'failed', failures: 3, keep_ms: 30 * DAY, ...ifCancelled }],
+  [7, { outcome: 'dead', reason: 'failed', failures: 8, keep_ms: 30 * DAY, ...ifCancelled }],
 ])('§5: a throw after %d failures of 3', (failures, expected) => {
   const fate = afterThrow(run({ failures }), new RangeError('no'))
   const error = encodedError(new RangeError('no'))

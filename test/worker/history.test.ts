@@ -7,7 +7,7 @@ import { until } from '../support/until.ts'
 
 const visit = defineJob('visit', { carry: 0 })
 
-test('O6: run.history gives what happened before, oldest first: the newest 100 entries, or as many as are asked for', async () => {
+test('H2: run.history gives what happened before, oldest first: the newest 100 entries, or as many as are asked for', async () => {
   await using bench = await manualSetup()
   const { mill, sql } = bench
   const { id } = await mill.enqueue(visit)
@@ -34,7 +34,7 @@ test('O6: run.history gives what happened before, oldest first: the newest 100 e
   expect([notes('none'), notes('below none')]).toEqual([[], []])
 })
 
-test('O6: nothing is read of the history until a run asks for it', async () => {
+test('H2: nothing is read of the history until a run asks for it', async () => {
   await using bench = await manualSetup()
   const { mill } = bench
   const statements: string[] = []

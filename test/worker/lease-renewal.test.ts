@@ -112,7 +112,7 @@ test('race 8: a settlement that waits for a renewal applies once that is committ
     await until(async () => (await waitingForLocks(sql)) === 1)
     return { settling }
   })
-  expect(await settle.settling).toEqual([{ job_id: id, run: 1 }])
+  expect(await settle.settling).toMatchObject([{ job_id: id, run: 1, outcome: 'completed' }])
   expect(await places(sql, schema)).toMatchObject({ leases: 0, finished: 1 })
 })
 
