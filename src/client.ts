@@ -24,6 +24,7 @@ import { jobsOf } from './jobs/jobs.ts'
 import type { Jobs, JobsParts } from './jobs/jobs.ts'
 import { producer } from './jobs/producer.ts'
 import type { Producer } from './jobs/producer.ts'
+import type { Mill } from './mill.ts'
 import type { OpenSettings } from './open-options.ts'
 import { queueDecisions } from './queues/decisions.ts'
 import type { QueueDecisions } from './queues/decisions.ts'
@@ -41,37 +42,6 @@ import { makeWorker } from './worker/worker.ts'
 import type { Worker } from './worker/worker.ts'
 import { workerId } from './worker/working.ts'
 import type { WorkerContext } from './worker/working.ts'
-
-/** A client of one namespace: it enqueues, looks, and makes workers. */
-export interface Mill extends Producer, AsyncDisposable {
-  readonly jobs: Jobs
-  readonly queues: Queues
-  /**
-   * The same verbs inside a transaction of yours: what they write is there when you commit, and
-   * never was when you roll back.
-   *
-   * @example
-   * await sql.begin(async (tx) => mill.in(tx).enqueue(welcome, { userId }))
-   */
-  in<T>(transaction: T & Tx<T>): Producer
-  /** A worker of this client; it does nothing until `start` or `run`. */
-  worker(options?: WorkerOptions): Worker
-  /**
-   * Jobs to be run by your own hands: each handle is one run, ended by one of its verbs. Leases are
-   * not renewed by themselves (`handle.heartbeat`). Resolves at once, with none when none is due.
-   * Throws `InvalidOptionError`, and `DatabaseError` when the database stays away for 10 s.
-   *
-   * @example
-   * for (const job of await mill.claim({ kinds: [charge], limit: 10, lease: '5m' })) {
-   *   await job.complete(await chargeCard(job.input))
-   * }
-   */
-  claim<const Kinds extends readonly JobKind[]>(
-    options: ClaimOptions<Kinds>,
-  ): Promise<readonly JobHandle<Kinds[number]>[]>
-  /** Stops this client's workers, writes what is under way, and ends its connections. */
-  close(): Promise<void>
-}
 
 /** A running client over an engine: the start check, the connections, and everything on top of them. */
 export async function connect(

@@ -3,7 +3,7 @@
 // Open a database
 export { open } from './open.ts'
 export type { OpenOptions } from './open-options.ts'
-export type { Mill } from './client.ts'
+export type { Mill } from './mill.ts'
 export type { Database, Embedded, PgPool, PostgresJs } from './database/connect.ts'
 export type { Tx } from './database/transaction-types.ts'
 export type { Logger } from './telemetry/logger.ts'

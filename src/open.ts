@@ -1,5 +1,5 @@
 import { connect } from './client.ts'
-import type { Mill } from './client.ts'
+import type { Mill } from './mill.ts'
 import { engineFor } from './database/connect.ts'
 import type { Database } from './database/connect.ts'
 import { openSettings } from './open-options.ts'

@@ -74,7 +74,7 @@ describe('options are checked when the kind is defined', () => {
     [{ expireInSeconds: 3 }, 'Use timeout.'],
     [{ schema: z.string() }, 'Use input.'],
     [{ prioritty: 3 }, 'Did you mean priority?'],
-    [{ delay: '5s' }, 'It has: input, result, queue'],
+    [{ delay: '5s' }, 'It has: input, result, carry, dedup, merge, queue'],
     [{ input: { userId: 'string' } }, 'it is no Standard Schema'],
     [{ result: 'string' }, 'it is no Standard Schema'],
     [{ queue: '' }, 'cannot be a queue'],

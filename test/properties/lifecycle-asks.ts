@@ -51,8 +51,9 @@ function live(model: Model, ask: Ask): AskAnswer {
     .filter(isRunning)
     .find((job) => keyText(job) === keyText(ask) && !job.place.isCancelled)
   if (running !== undefined && ask.kind === 'live') return { id: running.id, outcome: 'kept' }
-  const isRerun = running !== undefined && candidate(model, ask) === undefined
-  return placed(model, ask, isRerun) ?? met(model, ask)
+  // Decided by a look: what expired is moved only where its slot is needed.
+  if (candidate(model, ask) !== undefined) return met(model, ask)
+  return placed(model, ask, running !== undefined) ?? met(model, ask)
 }
 
 /** D7: one job a window, which outlives it. */

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { connect } from '../../src/client.ts'
-import type { Mill } from '../../src/client.ts'
+import type { Mill } from '../../src/mill.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import { engineFor } from '../../src/database/connect.ts'
 import { executor } from '../../src/database/executor.ts'

@@ -1,7 +1,7 @@
 import { PGlite } from '@electric-sql/pglite'
 import postgres from 'postgres'
 import { connect } from '../../src/client.ts'
-import type { Mill } from '../../src/client.ts'
+import type { Mill } from '../../src/mill.ts'
 import { engineFor } from '../../src/database/connect.ts'
 import type { Database } from '../../src/database/connect.ts'
 import { namespace } from '../../src/database/namespace.ts'

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { afterAll, expect } from 'vitest'
 import { connect } from '../../src/client.ts'
-import type { Mill } from '../../src/client.ts'
+import type { Mill } from '../../src/mill.ts'
 import { manualClock } from '../../src/core/manual-clock.ts'
 import type { ManualClock } from '../../src/core/manual-clock.ts'
 import { engineFor } from '../../src/database/connect.ts'

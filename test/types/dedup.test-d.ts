@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { typed } from '../../src/core/schema.ts'
 import { defineJob } from '../../src/jobs/kind.ts'
 import type { Dedup, MergeExisting } from '../../src/jobs/merge.ts'
-import type { Mill } from '../../src/client.ts'
+import type { Mill } from '../../src/mill.ts'
 
 const input = typed<{ user: string; n: number }>()
 const key = ({ user }: { user: string }): string => user

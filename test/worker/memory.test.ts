@@ -1,6 +1,6 @@
 import { defineJob, GiveUp, typed } from 'millrace'
 import { expect, test } from 'vitest'
-import type { Mill } from '../../src/client.ts'
+import type { Mill } from '../../src/mill.ts'
 import { liveHeap } from '../support/heap.ts'
 import { setup } from '../support/mill.ts'
 import { until } from '../support/until.ts'

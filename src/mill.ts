@@ -1,0 +1,40 @@
+import type { Tx } from './database/transaction-types.ts'
+import type { Jobs } from './jobs/jobs.ts'
+import type { JobKind } from './jobs/kind.ts'
+import type { Producer } from './jobs/producer.ts'
+import type { Queues } from './queues/queues.ts'
+import type { ClaimOptions } from './worker/claim-handles.ts'
+import type { JobHandle } from './worker/handle.ts'
+import type { WorkerOptions } from './worker/options.ts'
+import type { Worker } from './worker/worker.ts'
+
+/** A client of one namespace: it enqueues, looks, and makes workers. */
+export interface Mill extends Producer, AsyncDisposable {
+  readonly jobs: Jobs
+  readonly queues: Queues
+  /**
+   * The same verbs inside a transaction of yours: what they write is there when you commit, and
+   * never was when you roll back.
+   *
+   * @example
+   * await sql.begin(async (tx) => mill.in(tx).enqueue(welcome, { userId }))
+   */
+  in<T>(transaction: T & Tx<T>): Producer
+  /** A worker of this client; it does nothing until `start` or `run`. */
+  worker(options?: WorkerOptions): Worker
+  /**
+   * Jobs to be run by your own hands: each handle is one run, ended by one of its verbs. Leases are
+   * not renewed by themselves (`handle.heartbeat`). Resolves at once, with none when none is due.
+   * Throws `InvalidOptionError`, and `DatabaseError` when the database stays away for 10 s.
+   *
+   * @example
+   * for (const job of await mill.claim({ kinds: [charge], limit: 10, lease: '5m' })) {
+   *   await job.complete(await chargeCard(job.input))
+   * }
+   */
+  claim<const Kinds extends readonly JobKind[]>(
+    options: ClaimOptions<Kinds>,
+  ): Promise<readonly JobHandle<Kinds[number]>[]>
+  /** Stops this client's workers, writes what is under way, and ends its connections. */
+  close(): Promise<void>
+}
