@@ -6,7 +6,8 @@ import type { Fate, Run } from './lifecycle-model.ts'
 /** What can be done to a mill, in whole: each names its jobs and runs, so that it can be read as a script. */
 export type Act =
   | { readonly do: 'enqueue'; readonly ask: Ask }
-  | { readonly do: 'claim'; readonly worker: WorkerName }
+  /** `once`: one statement; else all there is room for, in as many as it takes. */
+  | { readonly do: 'claim'; readonly worker: WorkerName; readonly once: boolean }
   | { readonly do: 'settle'; readonly run: Run; readonly fate: Fate; readonly follow: Ask | null }
   | { readonly do: 'checkpoint'; readonly run: Run; readonly carry: number }
   | { readonly do: 'renew'; readonly worker: WorkerName }
@@ -67,6 +68,7 @@ const ask: fc.Arbitrary<Omit<Ask, 'id'>> = fc.record({
     'folds',
     'live',
     'rerun',
+    'rerun',
     'throttled',
     'debounced',
   ),
@@ -95,7 +97,7 @@ const change = fc.record({
 })
 
 const enqueue = fc.record({ do: fc.constant('enqueue'), ask })
-const claim = fc.record({ do: fc.constant('claim'), worker })
+const claim = fc.record({ do: fc.constant('claim'), worker, once: fc.constant(false) })
 const settle = fc.record({
   do: fc.constant('settle'),
   nth,
@@ -107,7 +109,7 @@ const settle = fc.record({
 // held and does the rest later (recovery, renewal), nor a filter, which is walked in steps.
 const meeting = fc.oneof(
   enqueue,
-  claim,
+  claim.map((each) => ({ ...each, once: true })),
   settle,
   change.map((each) => ({ ...each, all: false })),
 )

@@ -73,10 +73,15 @@ function repeated(model: Model, { id }: Ask): AskAnswer | null {
 
 /** D4: a first ask of its key; an expired job that held its slot moves to its end. */
 function placed(model: Model, ask: Ask, isRerun = false): AskAnswer | null {
-  const holder = ofKey(model, ask).find((job) => !job.place.isSibling)
-  if (holder !== undefined && isExpired(holder, model.now)) expire(model, holder)
+  sweep(model, ask)
   if (candidate(model, ask) !== undefined || repeated(model, ask) !== null) return null
   return insert(model, ask, { isRerun })
+}
+
+/** What an ask does first, by a statement that others may follow before the ask is decided. */
+export function sweep(model: Model, ask: Ask): void {
+  const holder = ofKey(model, ask).find((job) => !job.place.isSibling)
+  if (holder !== undefined && isExpired(holder, model.now)) expire(model, holder)
 }
 
 /** D2: the oldest pending job of the key, and what becomes of the two. */

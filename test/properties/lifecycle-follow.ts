@@ -98,7 +98,7 @@ function done(model: Model, runs: Runs, { act, answer, isAlone }: Done): string 
     case 'enqueue':
       return expected(enqueue(model, act.ask), answer)
     case 'claim':
-      return claimed(model, runs, { worker: act.worker, answer, isAlone })
+      return claimed(model, runs, { worker: act.worker, answer, isAlone: isAlone && !act.once })
     case 'settle':
       return expected(settled(model, runs, act), answer)
     case 'checkpoint':

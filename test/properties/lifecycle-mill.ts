@@ -89,7 +89,7 @@ function theMill({ mill, statements, sql, time }: Parts): LifeMill {
       case 'enqueue':
         return enqueue(act.ask)
       case 'claim':
-        return workers.claim(act.worker)
+        return workers.claim(act.worker, act.once)
       case 'settle': {
         const asks = act.follow === null ? [] : [await prepared(act.follow)]
         return workers.settle(act.run, act.fate, asks)

@@ -1,4 +1,5 @@
 import type { Act, Draw } from './lifecycle-acts.ts'
+import { sweep } from './lifecycle-asks.ts'
 import type { Ask } from './lifecycle-asks.ts'
 import { follow } from './lifecycle-follow.ts'
 import type { Answer } from './lifecycle-follow.ts'
@@ -67,20 +68,32 @@ async function done(mill: LifeMill, scene: Scene, acts: readonly Act[]): Promise
   const violations = await mill.violations()
   const pairs = acts.map((act, index) => ({ act, answer: answers[index] ?? null }))
   const orders = pairs.length === 1 ? [pairs] : [pairs, pairs.toReversed()]
-  const endings = orders.map((order) => followed(scene, order, found))
-  const ending = endings.find(({ problems }) => problems.length === 0)
+  const endings = orders.flatMap((order) => followed(scene, order, found))
+  const agreed = endings.find(({ problems }) => problems.length === 0)
   return {
-    next: ending?.next ?? scene,
-    problems: [...violations, ...(ending === undefined ? endings.flatMap(told) : [])],
+    next: agreed?.next ?? scene,
+    problems: [...violations, ...(agreed === undefined ? endings.flatMap(told) : [])],
   }
 }
 
-/** What the model makes of acts in this order, beside what the mill made of them. */
-function followed(
-  scene: Scene,
-  order: readonly { readonly act: Act; readonly answer: Answer }[],
-  found: Picture,
-): Done {
+type Order = readonly { readonly act: Act; readonly answer: Answer }[]
+
+/**
+ * What the model makes of acts in this order, beside what the mill made of them; and the same if what
+ * had expired was moved before either was decided.
+ */
+function followed(scene: Scene, order: Order, found: Picture): readonly Done[] {
+  const asks = order.flatMap(({ act }) => (act.do === 'enqueue' ? [act.ask] : []))
+  const plain = ending(scene, order, found)
+  if (order.length === 1 || asks.every(({ kind }) => !SWEEPING.has(kind))) return [plain]
+  const swept = structuredClone(scene)
+  for (const ask of asks) if (SWEEPING.has(ask.kind)) sweep(swept.model, ask)
+  return [plain, ending(swept, order, found)]
+}
+
+const SWEEPING: ReadonlySet<string> = new Set(['folds', 'debounced', 'live', 'rerun'])
+
+function ending(scene: Scene, order: Order, found: Picture): Done {
   const { model, runs, asks } = structuredClone(scene)
   const complaints = order.flatMap(
     (each) => follow(model, runs, { ...each, isAlone: order.length === 1 }) ?? [],
@@ -105,7 +118,7 @@ function asksIn(act: Act): readonly Ask[] {
 function told({ problems }: Done, index: number, all: readonly Done[]): readonly string[] {
   return all.length === 1
     ? problems
-    : [`in ${index === 0 ? 'this' : 'the other'} order:`, ...problems]
+    : [`as the model has it, ${index + 1} of ${all.length}:`, ...problems]
 }
 
 /** A line of the script: when, and what was done with its parts. */

@@ -30,7 +30,7 @@ import type { Fate, Run } from './lifecycle-model.ts'
 
 /** The parts of three workers: what their loops would do by themselves is done when it is told. */
 export interface WorkerParts {
-  claim(worker: WorkerName): Promise<readonly Claimed[]>
+  claim(worker: WorkerName, once: boolean): Promise<readonly Claimed[]>
   settle(run: Run, fate: Fate, followUps: readonly PreparedAsk[]): Promise<boolean>
   checkpoint(run: Run, carry: number): Promise<boolean>
   /** How many leases were renewed. */
@@ -143,13 +143,13 @@ export async function workerParts(statements: Executor): Promise<WorkerParts> {
   }
 
   /** As the loop does: again while there is more, and soon where something is due all the same (C7). */
-  async function claim(worker: WorkerName): Promise<readonly Claimed[]> {
+  async function claim(worker: WorkerName, once: boolean): Promise<readonly Claimed[]> {
     const { claimer: own } = partsOf(worker)
     const all: Claimed[] = []
     await own.lookBack()
     for (let again = true; again;) {
       const { jobs, hasMore } = await own.claim()
-      again = hasMore || jobs.length > 0
+      again = !once && (hasMore || jobs.length > 0)
       for (const row of jobs) {
         known.set(keyOf({ id: row.job_id, run: row.run, worker }), { row, worker, isHeld: true })
         all.push(claimedFrom(row, worker))
