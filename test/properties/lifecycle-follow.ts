@@ -208,6 +208,8 @@ function claimed(
   if (!Array.isArray(answer)) return 'a claim answers rows'
   const plan = WORKERS[worker]
   for (const row of answer) {
+    const before = model.jobs.get(row.id)
+    if (before !== undefined && !roomOf(runs, worker)(before)) return `${row.id} had no slot`
     const problem = took(model, row, { worker, isAlone })
     if (problem !== null) return `${row.id}: ${problem}`
     const { kind, queue } = model.jobs.get(row.id) ?? never(row.id)

@@ -78,7 +78,7 @@ function theMill({ mill, statements, sql, time }: Parts): LifeMill {
   let keeper: ReturnType<typeof housekeeper>
 
   async function perform(acts: readonly Act[]): Promise<readonly Answer[]> {
-    const answers = await Promise.all(acts.map((act) => done(act)))
+    const answers = await inTime(Promise.all(acts.map((act) => done(act))))
     // Each second, by workers: what waited for the end of a run.
     await statements.lane('maintenance').run(releaseReruns, { hint_until: '-infinity' })
     return answers
@@ -166,6 +166,17 @@ function theMill({ mill, statements, sql, time }: Parts): LifeMill {
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+// The mill's own clock stands still: what it repeats by that would be repeated for ever.
+const LONGEST_ACT = 30_000
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const tooLong = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${LONGEST_ACT} ms`)), LONGEST_ACT)
+  })
+  return Promise.race([work, tooLong]).finally(() => clearTimeout(timer))
 }
 
 function inputOf({ key, v }: Ask): { key: string; v: number } {

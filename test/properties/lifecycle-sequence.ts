@@ -43,7 +43,10 @@ export async function sequence(
     scene.model.now += TICK
     mill.now = scene.model.now
     script.push(...acts.map((act, index) => lineOf(scene, act, index)))
-    const { next, problems } = await done(mill, scene, acts)
+    const { next, problems } = await done(mill, scene, acts).catch((error: unknown) => ({
+      next: scene,
+      problems: [String(error)],
+    }))
     if (problems.length > 0) throw new Error(['', ...script, ...problems].join('\n'))
     count(counts, acts, next.runs.begun.length - scene.runs.begun.length)
     scene = next
