@@ -30,6 +30,8 @@ import { queueDecisions } from './queues/decisions.ts'
 import type { QueueDecisions } from './queues/decisions.ts'
 import { queuesOf } from './queues/queues.ts'
 import type { Queues } from './queues/queues.ts'
+import { schedulesOf } from './schedules/schedules.ts'
+import type { Schedules, SchedulesParts } from './schedules/schedules.ts'
 import { logNotices } from './telemetry/logger.ts'
 import type { ClaimOptions } from './worker/claim-handles.ts'
 import type { JobHandle } from './worker/handle.ts'
@@ -100,6 +102,8 @@ interface ClientParts {
 class Client implements Mill {
   readonly jobs: Jobs
   readonly queues: Queues
+  readonly schedules: Schedules
+  readonly schedule: SchedulesParts['schedule']
   readonly enqueue: Producer['enqueue']
   readonly enqueueMany: Producer['enqueueMany']
   readonly #parts: ClientParts
@@ -138,6 +142,16 @@ class Client implements Mill {
     this.#outlets = eventOutlets({ clock, events, lane: beside, ...parts.settings })
     const announce = parts.settings.wake === 'listen'
     this.queues = queuesOf({ runner, decisions: this.#decisions, announce })
+    const { schedule, schedules } = schedulesOf({
+      executor: parts.statements,
+      runner,
+      announce,
+      hintUntil: this.#hintUntil,
+      prepareAsk: this.#prepareAsk,
+      write: this.#enqueuer.enqueueOn,
+    })
+    this.schedule = schedule
+    this.schedules = schedules
   }
 
   in<T>(transaction: T & Tx<T>): Producer {
@@ -243,18 +257,18 @@ class Client implements Mill {
     return producer({ now: statements.clock.now, maxPayload, queues, one, many })
   }
 
-  /** What a run does through its worker, as the client itself would. */
-  #forRuns(): Pick<WorkerContext, 'prepareAsk' | 'writeAsks' | 'producerOn'> {
+  readonly #prepareAsk: WorkerContext['prepareAsk'] = (kind, input, options) => {
     const { statements, settings } = this.#parts
     const { maxPayload } = settings
+    const now = statements.clock.now()
+    return prepareAsk(kind, input, { options, now, maxPayload, queues: this.#decisions })
+  }
+
+  /** What a run does through its worker, as the client itself would. */
+  #forRuns(): Pick<WorkerContext, 'prepareAsk' | 'writeAsks' | 'writeAsk' | 'producerOn'> {
     return {
-      prepareAsk: (kind, input, options) =>
-        prepareAsk(kind, input, {
-          options,
-          now: statements.clock.now(),
-          maxPayload,
-          queues: this.#decisions,
-        }),
+      prepareAsk: this.#prepareAsk,
+      writeAsk: this.#enqueuer.enqueueOn,
       writeAsks: (runner, asks) => this.#enqueuer.enqueueManyOn(runner, each(asks)),
       producerOn: (transaction) => this.#producerOn(transaction),
     }

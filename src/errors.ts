@@ -192,6 +192,19 @@ export class UnknownJobError extends MillraceError {
   }
 }
 
+/** There is no schedule of this name. */
+export class UnknownScheduleError extends MillraceError {
+  readonly code = 'UNKNOWN_SCHEDULE'
+  readonly schedule: string
+
+  constructor(schedule: string) {
+    super(
+      `there is no schedule ${shown(schedule)}; see schedules.list(), or register it with mill.schedule()`,
+    )
+    this.schedule = schedule
+  }
+}
+
 /** The job had not ended when the `timeout` of a wait had passed. The job goes on as if nobody had waited. */
 export class WaitTimeoutError extends MillraceError {
   readonly code = 'WAIT_TIMEOUT'

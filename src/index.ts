@@ -55,6 +55,11 @@ export type { Handle, JobHandle } from './worker/handle.ts'
 export type { QueueRecord, Queues } from './queues/queues.ts'
 export type { QueueDefaults } from './jobs/queue-defaults.ts'
 
+// Repeat by the clock
+export type { ScheduleOptions } from './schedules/options.ts'
+export type { CatchUp, ScheduleRecord } from './schedules/record.ts'
+export type { PruneOptions, Schedules } from './schedules/schedules.ts'
+
 // Look inside
 export type { Jobs } from './jobs/jobs.ts'
 export type { ExplainReason, ExplainReport } from './jobs/explain.ts'
@@ -128,6 +133,7 @@ export {
   ShutdownError,
   UnknownJobError,
   UnknownKindError,
+  UnknownScheduleError,
   WaitTimeoutError,
 } from './errors.ts'
 export type { BrokenRule, DatabaseErrorFacts, InputIssue, MigrationProblem } from './errors.ts'

@@ -3,6 +3,9 @@ import type { Jobs } from './jobs/jobs.ts'
 import type { JobKind } from './jobs/kind.ts'
 import type { Producer } from './jobs/producer.ts'
 import type { Queues } from './queues/queues.ts'
+import type { ScheduleOptions } from './schedules/options.ts'
+import type { ScheduleRecord } from './schedules/record.ts'
+import type { Schedules } from './schedules/schedules.ts'
 import type { ClaimOptions } from './worker/claim-handles.ts'
 import type { JobHandle } from './worker/handle.ts'
 import type { WorkerOptions } from './worker/options.ts'
@@ -12,6 +15,7 @@ import type { Worker } from './worker/worker.ts'
 export interface Mill extends Producer, AsyncDisposable {
   readonly jobs: Jobs
   readonly queues: Queues
+  readonly schedules: Schedules
   /**
    * The same verbs inside a transaction of yours: what they write is there when you commit, and
    * never was when you roll back.
@@ -20,6 +24,22 @@ export interface Mill extends Producer, AsyncDisposable {
    * await sql.begin(async (tx) => mill.in(tx).enqueue(welcome, { userId }))
    */
   in<T>(transaction: T & Tx<T>): Producer
+  /**
+   * Enqueues a job again and again, at the boundaries of a cron pattern or of a distance; the workers
+   * of the namespace see to it, whatever kinds they handle. Call it at every start: the same again
+   * changes nothing, other options change the jobs to come, another timing moves the next fire to its
+   * first boundary after now, and a pause stays. The job is checked and stamped here as by `enqueue`;
+   * its kind and its queue are not asked again. A kind whose `merge` is a function is fired by workers
+   * that handle it.
+   *
+   * Throws `InvalidNameError`, `InvalidOptionError`, `InvalidInputError` or `PayloadTooLargeError`
+   * before anything is written.
+   *
+   * @example
+   * await mill.schedule('totals', { cron: '0 6 * * MON-FRI', timezone: 'Europe/Berlin', kind: totals })
+   * await mill.schedule('sweep', { every: '10m', kind: sweep, input: { most: 500 }, overlap: 'skip' })
+   */
+  schedule<K extends JobKind>(name: string, options: ScheduleOptions<K>): Promise<ScheduleRecord>
   /** A worker of this client; it does nothing until `start` or `run`. */
   worker(options?: WorkerOptions): Worker
   /**

@@ -7,7 +7,14 @@ import { instantText } from '../core/instant-text.ts'
 export type WakeHint = SentHint | { readonly type: 'resync' }
 
 /** The hints that are sent. */
-export type SentHint = DueHint | CancelHint | JobHint | QueuesHint | RerunHint | EventsHint
+export type SentHint =
+  | DueHint
+  | CancelHint
+  | JobHint
+  | QueuesHint
+  | SchedulesHint
+  | RerunHint
+  | EventsHint
 
 /** A job of this queue is due at this instant (milliseconds since the Unix epoch), past or future. */
 export interface DueHint {
@@ -33,6 +40,11 @@ export interface QueuesHint {
   readonly type: 'queues'
 }
 
+/** Schedules changed: look when the next fire is due. */
+export interface SchedulesHint {
+  readonly type: 'schedules'
+}
+
 /** What became of jobs elsewhere, in words that `jobs/event-text.ts` knows. */
 export interface EventsHint {
   readonly type: 'events'
@@ -46,11 +58,13 @@ export interface RerunHint {
 
 /**
  * Reads a payload: `due <milliseconds since the epoch> <queue>`, `cancel <worker>`, `wait <id>`,
- * `ended <id>`, `events <list>`, `queues` or `rerun`, where the last part is the rest, whatever it holds. Answers
+ * `ended <id>`, `events <list>`, `queues`, `schedules` or `rerun`, where the last part is the rest, whatever it holds. Answers
  * undefined for anything else: a newer release may send more words.
  */
 export function parseHint(payload: string): SentHint | undefined {
-  if (payload === 'queues' || payload === 'rerun') return { type: payload }
+  if (payload === 'queues' || payload === 'schedules' || payload === 'rerun') {
+    return { type: payload }
+  }
   const [, dueAt, queue] = DUE.exec(payload) ?? []
   if (dueAt !== undefined && queue !== undefined) {
     return { type: 'due', queue, dueAt: Number(dueAt) }

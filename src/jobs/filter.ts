@@ -1,3 +1,4 @@
+import { arrayText } from '../core/array-text.ts'
 import { instantText } from '../core/instant-text.ts'
 import { instant } from '../core/instant.ts'
 import { checkOptions } from '../core/names.ts'
@@ -34,8 +35,8 @@ export function filterParams(filter: JobFilter): FilterQuery {
   const states = statesOf(filter)
   const kinds = listOf(filter.kind)?.map((kind) => (typeof kind === 'string' ? kind : kind.name))
   const rest = {
-    kinds: arrayText(kinds),
-    queues: arrayText(listOf(filter.queue)),
+    kinds: arrayOrNull(kinds),
+    queues: arrayOrNull(listOf(filter.queue)),
     created_after: instantOrNull('createdAfter', filter.createdAfter),
     created_before: instantOrNull('createdBefore', filter.createdBefore),
     finished_after: instantOrNull('finishedAfter', filter.finishedAfter),
@@ -45,7 +46,7 @@ export function filterParams(filter: JobFilter): FilterQuery {
     text: textOrNull('text', filter.text),
   }
   const isFiltered = isSomeEnd(states) || Object.values(rest).some((value) => value !== null)
-  return { params: { ...rest, states: arrayText(states) ?? '{}' }, isFiltered }
+  return { params: { ...rest, states: arrayText(states) }, isFiltered }
 }
 
 /** The states that a filter asks for: all, where it says none. Throws `InvalidOptionError`. */
@@ -74,11 +75,8 @@ function isList<T>(value: T | readonly T[]): value is readonly T[] {
   return Array.isArray(value)
 }
 
-/** Texts as an array literal. Text that the database cannot hold matches nothing there. */
-function arrayText(texts: readonly string[] | undefined): string | null {
-  if (texts === undefined) return null
-  const quoted = texts.map((text) => `"${text.replaceAll(/["\\]/g, '\\$&')}"`)
-  return `{${quoted.filter((text) => !text.includes('\u0000')).join(',')}}`
+function arrayOrNull(texts: readonly string[] | undefined): string | null {
+  return texts === undefined ? null : arrayText(texts)
 }
 
 function instantOrNull(option: string, value: Date | undefined): string | null {

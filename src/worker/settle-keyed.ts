@@ -1,7 +1,6 @@
 import type { Executor, Runner } from '../database/executor.ts'
+import { limitLockWait } from '../database/lock-wait.ts'
 import { repeat } from '../database/repeat.ts'
-import { statement } from '../database/statement.ts'
-import type { Statement } from '../database/statement.ts'
 import type { Ask } from '../jobs/ask.ts'
 import { passes } from './settle.ts'
 import type { Settlement } from './settle.ts'
@@ -23,11 +22,6 @@ export interface KeyedSettlementOptions {
   /** Told of what was settled, once it is committed; a lost answer tells nothing. */
   readonly onSettled: (rows: readonly SettledRow[]) => void
 }
-
-export const limitLockWait: Statement<Record<string, never>, { bound: string }> = statement(
-  'limit_lock_wait',
-  `select set_config('lock_timeout', '1s', true) as bound`,
-)
 
 /** True when the fate was applied; then its follow-ups are there too. */
 export function settleKeyed(

@@ -5,6 +5,7 @@ import type { Executor, Runner } from '../database/executor.ts'
 import type { Wakeups } from '../database/wakeups.ts'
 import { ShutdownError } from '../errors.ts'
 import type { Ask } from '../jobs/ask.ts'
+import type { EnqueueResult } from '../jobs/job.ts'
 import type { JobKind } from '../jobs/kind.ts'
 import type { Producer } from '../jobs/producer.ts'
 import type { QueueDecisions } from '../queues/decisions.ts'
@@ -16,7 +17,6 @@ import { ending } from './ending.ts'
 import { startRun } from './execute.ts'
 import type { ActiveRun, RunEnd } from './execute.ts'
 import { grace } from './grace.ts'
-import { housekeeper } from './housekeeping.ts'
 import { leaseKeeper } from './lease.ts'
 import { marks } from './marks.ts'
 import { news } from './news.ts'
@@ -31,6 +31,7 @@ import { transactionPool } from './transaction-pool.ts'
 import { progressWriter } from './progress.ts'
 import { slots } from './slots.ts'
 import { strays } from './strays.ts'
+import { upkeep } from './upkeep.ts'
 import { warnings } from './warnings.ts'
 
 /**
@@ -56,6 +57,7 @@ export interface WorkerContext {
   readonly prepareAsk: (kind: JobKind, input: unknown, options: object) => Ask | Promise<Ask>
   /** Writes asks on a transaction. */
   readonly writeAsks: (runner: Runner, asks: readonly Ask[]) => Promise<unknown>
+  readonly writeAsk: (runner: Runner, ask: Ask) => Promise<EnqueueResult>
   /** The verbs of a producer on a transaction. */
   readonly producerOn: (transaction: Queryable) => Producer
 }
@@ -64,7 +66,6 @@ export interface WorkerContext {
 const MOST_UNSETTLED = 5_000
 const RECOVER_EVERY = 10_000
 const RECOVER_APART = 500
-const HOUSEKEEP_EVERY = 60_000
 const SEEK_STRAYS = 60_000
 
 export function startWorking(id: string, setup: WorkerSetup, context: WorkerContext): Working {
@@ -140,13 +141,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   const kinds = [...setup.kinds.values()].map(({ kind }) => kind)
   const told = { wakeups, hintUntil, warn: warn.of }
   const heard = news({ worker: id, executor, roster: live, kinds, checkLeases, ...told })
-  const keeping = housekeeper({
-    clock,
-    lane: maintenance,
-    events,
-    everyMs: HOUSEKEEP_EVERY,
-    onFailure: warn.of('maintenance failed'),
-  })
+  const keeping = upkeep({ executor, wakeups, setup, context, warn: warn.of })
   const loop = claimLoop({
     clock,
     slots: taken,

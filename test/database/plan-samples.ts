@@ -33,6 +33,8 @@ import {
 import { extendLease, lockLivingLease } from '../../src/worker/handle-statements.ts'
 import { heldLeases, lapsedLeases, renewLeases } from '../../src/worker/lease-statements.ts'
 import { recoverRuns, settledRuns, settleRuns } from '../../src/worker/settle-statements.ts'
+import { beginFire, fireSchedules, markFire } from '../../src/schedules/fire-statements.ts'
+import { soonestSchedules } from '../../src/schedules/statements.ts'
 import { SEEDED_AT, seededId } from '../support/seed.ts'
 
 /** A statement with parameters as a client would give them. */
@@ -169,6 +171,18 @@ const entries = { job_id: seededId('F', 1), after: '-1', before: null, most: 101
 const mayRead = ['journal_pkey']
 const cancelled = { states: '{pending,running}', by: null, why: null, hint_until: now, now }
 const moved = { due_at: now, delay_ms: null, priority: 1, by: null, hint_until: now, now }
+const fires = JSON.stringify(
+  numbers.slice(0, 100).map((each) => ({
+    schedule: `schedule ${each}`,
+    revision: 1,
+    expected: now,
+    next: now,
+    is_manual: false,
+    asks: [{ id: `02${String(each).padStart(24, '0')}`, boundary: now }],
+  })),
+)
+const FIRE = ['schedules_pkey', 'ready_pkey', 'leases_pkey', 'jobs_fires', 'journal_fires']
+const mark = { schedule: 'schedule 1', boundary: now, asked: seededId('R', 1), job_id: '' }
 const cleanup = {
   state: 'completed',
   before: now,
@@ -232,6 +246,10 @@ export const SAMPLES: readonly PlanSample[] = [
     'finished_pkey',
     'jobs_pkey',
   ]),
+  rare(soonestSchedules, { kinds: '{greet}', most: 100 }, ['schedules_due']),
+  rare(fireSchedules, { fires, hint_until: now, now }, FIRE),
+  rare(beginFire, { fires }, FIRE),
+  rare(markFire, mark, ['jobs_pkey', 'journal_asked', 'schedules_pkey']),
   hot(cancelledRuns, { worker }, ['leases_cancel']),
   rare(matchingJobs, list, PLACES),
   rare(cancelJobs, { ...cancelled, ids: ids('R') }, CANCEL),

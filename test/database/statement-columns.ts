@@ -25,7 +25,9 @@ import * as dedup from '../../src/jobs/dedup-statements.ts'
 import * as keys from '../../src/jobs/key-statements.ts'
 import * as places from '../../src/jobs/place-statements.ts'
 import * as reruns from '../../src/jobs/rerun-statements.ts'
-import { limitLockWait } from '../../src/worker/settle-keyed.ts'
+import { limitLockWait } from '../../src/database/lock-wait.ts'
+import * as firing from '../../src/schedules/fire-statements.ts'
+import * as scheduling from '../../src/schedules/statements.ts'
 import * as queueing from '../../src/queues/statements.ts'
 import * as claiming from '../../src/worker/claim-statements.ts'
 import * as handles from '../../src/worker/handle-statements.ts'
@@ -44,6 +46,8 @@ import {
   HIDDEN,
   KEY_LOOK,
   EXPLAINED,
+  BEGUN,
+  SCHEDULE,
   STATS,
   CATALOGUE,
   HISTORY,
@@ -161,6 +165,18 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(queueing.pauseQueue, { queue: 'text' }),
     columnsOf(queueing.resumeQueue, { queue: 'text' }),
     columnsOf(queueing.setQueueDefaults, { queue: 'text' }),
+    columnsOf(scheduling.listSchedules, SCHEDULE),
+    columnsOf(scheduling.getSchedule, SCHEDULE),
+    columnsOf(scheduling.soonestSchedules, SCHEDULE),
+    columnsOf(scheduling.registerSchedule, { schedule: 'text' }),
+    columnsOf(scheduling.pauseSchedule, { schedule: 'text' }),
+    columnsOf(scheduling.resumeSchedule, { schedule: 'text' }),
+    columnsOf(scheduling.removeSchedule, { schedule: 'text' }),
+    columnsOf(scheduling.undeclaredSchedules, { schedule: 'text' }),
+    columnsOf(scheduling.pruneSchedules, { schedule: 'text' }),
+    columnsOf(firing.fireSchedules, { schedule: 'text', id: 'text', kind: 'text', queue: 'text' }),
+    columnsOf(firing.beginFire, BEGUN),
+    columnsOf(firing.markFire, { schedule: 'text' }),
     columnsOf(claiming.nextDue, { due_at: 'float8' }),
     columnsOf(claiming.lookBeforeMarks, HIDDEN),
     columnsOf(leases.renewLeases, HELD),

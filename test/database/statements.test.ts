@@ -54,6 +54,7 @@ describe.each(statements.map((each) => [each.name, each] as const))('%s', (name,
       'queues',
       'workers',
       'rollups',
+      'schedules',
       'throttles',
       'migrations',
     ])
