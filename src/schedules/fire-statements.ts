@@ -35,10 +35,13 @@ due as materialized (
       or (select true from millrace.leases l where l.job_id = s.last_job_id limit 1) is true
     ) as is_held
   from x
-  join millrace.schedules s on s.schedule = x.schedule
-  where ${GUARD}
-  order by s.schedule
-  for update of s skip locked
+  cross join lateral (
+    select s.schedule, s.skips_overlap, s.last_job_id
+    from millrace.schedules s
+    where s.schedule = x.schedule and ${GUARD}
+    limit 1
+    for update skip locked
+  ) s
 ),
 asked as materialized (
   select d.schedule, a.id, a.boundary
@@ -87,7 +90,6 @@ body as (
   select a.id, m.kind, m.queue, m.payload, m.priority, $now::text::timestamptz, m.options, m.schedule, a.boundary
   from moved m
   join asked a on a.schedule = m.schedule
-  order by a.id
   on conflict (schedule, boundary) where schedule is not null do nothing
   returning id, schedule
 ),
@@ -104,8 +106,7 @@ ${hintsOf('place')}
 select m.schedule, body.id, m.kind, m.queue
 from moved m
 left join body on body.schedule = m.schedule
-where (select sent from hints) is not null
-order by m.schedule, body.id`,
+where (select sent from hints) is not null`,
 )
 
 /** What an ask of a schedule with a key is made of. */
@@ -147,8 +148,7 @@ moved as (
 )
 select m.*, a.id, (extract(epoch from a.boundary) * 1000)::float8 as boundary
 from moved m
-left join asked a on a.schedule = m.schedule
-order by a.boundary`,
+left join asked a on a.schedule = m.schedule`,
 )
 
 // The boundary, on the job of the ask, or on the entry of its merge, unique there; an ask that a

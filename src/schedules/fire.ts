@@ -75,8 +75,7 @@ export function fireKeyed(
     const rows = await runner.run(beginFire, { fires: JSON.stringify([fire]) })
     if (rows.length === 0) return undefined
     const results: EnqueueResult[] = []
-    for (const row of rows) {
-      if (!hasAsk(row)) continue
+    for (const row of rows.filter(hasAsk).toSorted((a, b) => a.boundary - b.boundary)) {
       const result = await written(row, runner, firing)
       await runner.run(markFire, {
         schedule: row.schedule,
