@@ -179,3 +179,13 @@ set last_fire_at = $boundary::text::timestamptz, last_job_id = $job_id::text
 where schedule = $schedule::text
 returning schedule`,
 )
+
+// By hand, a schedule that is being fired is waited for: this returns when nobody holds it any more.
+export const awaitSchedule: Statement<{ schedule: string }, { schedule: string }> = statement(
+  'await_schedule',
+  `
+select schedule
+from millrace.schedules
+where schedule = $schedule::text
+for update`,
+)

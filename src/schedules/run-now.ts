@@ -1,11 +1,10 @@
 import { makeId } from '../core/id.ts'
 import { instantText } from '../core/instant-text.ts'
-import { wait } from '../core/wait.ts'
 import { DatabaseError } from '../errors.ts'
 import type { EnqueueResult } from '../jobs/job.ts'
 import { fireKeyed, firePlain } from './fire.ts'
 import type { Firing } from './fire.ts'
-import { fireSchedules } from './fire-statements.ts'
+import { awaitSchedule, fireSchedules } from './fire-statements.ts'
 import type { FireRow } from './fire-statements.ts'
 import { timingOf } from './record.ts'
 import type { ScheduleRow } from './statements.ts'
@@ -14,22 +13,22 @@ import { boundaryUntil } from './timing.ts'
 /**
  * Fires a schedule by hand, beside its boundaries: the job's boundary is an instant that is none of
  * them, so that it never stands in the way of one that is still to be fired. A schedule that is
- * being fired at this moment is tried again.
+ * being fired at this moment is waited for, and looked at again.
  */
 export async function runNow(
   look: () => Promise<ScheduleRow>,
   firing: Firing,
 ): Promise<EnqueueResult> {
-  const { clock } = firing.executor
-  let at = clock.now()
+  const { executor } = firing
+  let at = executor.clock.now()
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const row = await look()
     at = besideBoundaries(row, at)
     const results = await fire(row, manualFire(row, at), firing)
     if (results?.[0] !== undefined) return results[0]
-    // Taken by another call of the same millisecond, or held by a fire.
-    if (results === undefined) await wait(clock, PAUSE)
-    else at += 1
+    // Taken by another call of the same millisecond, or held by a fire, or changed.
+    if (results !== undefined) at += 1
+    else await executor.lane('read').run(awaitSchedule, { schedule: row.schedule })
   }
   throw new DatabaseError(
     'the schedule was being fired or changed each time it was to be run. Try again.',
@@ -37,8 +36,7 @@ export async function runNow(
   )
 }
 
-const MOST_TRIES = 200
-const PAUSE = 20
+const MOST_TRIES = 100
 
 function manualFire({ schedule, revision }: ScheduleRow, at: number): FireRow {
   const asks = [{ id: makeId(at), boundary: instantText(at) }]

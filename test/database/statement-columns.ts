@@ -176,6 +176,7 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(scheduling.pruneSchedules, { schedule: 'text' }),
     columnsOf(firing.fireSchedules, { schedule: 'text', id: 'text', kind: 'text', queue: 'text' }),
     columnsOf(firing.beginFire, BEGUN),
+    columnsOf(firing.awaitSchedule, { schedule: 'text' }),
     columnsOf(firing.markFire, { schedule: 'text' }),
     columnsOf(claiming.nextDue, { due_at: 'float8' }),
     columnsOf(claiming.lookBeforeMarks, HIDDEN),

@@ -1,29 +1,13 @@
 import { expect, test } from 'vitest'
 import { defineJob, typed } from '../../src/index.ts'
-import type { Mill } from '../../src/index.ts'
 import { manualSetup, NOON, places, setup } from '../support/mill.ts'
 import { until } from '../support/until.ts'
+import { boundariesOf, nextOf, startStranger } from './fired.ts'
 
 const report = defineJob('report', { input: typed<{ of: string }>(), queue: 'reports' })
 const input = { of: 'totals' }
 const SECOND = 1_000
 const HOUR = 3_600 * SECOND
-
-async function boundaries(mill: Mill, schedule: string): Promise<readonly number[]> {
-  const found: number[] = []
-  for await (const job of mill.jobs.list({ schedule }, { order: 'oldest' })) {
-    found.push(job.schedule?.boundary.getTime() ?? Number.NaN)
-  }
-  return found
-}
-
-/** Starts a worker of a kind that the schedules do not know: any worker fires. */
-async function startStranger(mill: Mill): Promise<void> {
-  await mill
-    .worker()
-    .handle(defineJob('stranger'), () => undefined)
-    .start()
-}
 
 test('S1: a cron schedule fires at its boundary, not before, with its input and options', async () => {
   await using t = await manualSetup()
@@ -51,9 +35,9 @@ test('S1: a cron schedule fires at its boundary, not before, with its input and 
   })
   await startStranger(t.mill)
   t.clock.advance(HOUR - 1)
-  expect(await boundaries(t.mill, 'hourly')).toEqual([])
+  expect(await boundariesOf(t.mill, 'hourly')).toEqual([])
   t.clock.advance(1)
-  await until(async () => (await boundaries(t.mill, 'hourly')).length === 1)
+  await until(async () => (await boundariesOf(t.mill, 'hourly')).length === 1)
   const { items } = await t.mill.jobs.list({ schedule: 'hourly' }).page()
   expect(items[0]).toMatchObject({
     kind: 'report',
@@ -79,9 +63,9 @@ test('S2: ten workers fire each boundary once', async () => {
   await t.mill.schedule('seconds', { every: '1s', kind: report, input })
   for (let second = 1; second <= 30; second += 1) {
     t.clock.advance(SECOND)
-    await until(async () => (await boundaries(t.mill, 'seconds')).length === second)
+    await until(async () => (await boundariesOf(t.mill, 'seconds')).length === second)
   }
-  expect(await boundaries(t.mill, 'seconds')).toEqual(
+  expect(await boundariesOf(t.mill, 'seconds')).toEqual(
     Array.from({ length: 30 }, (_, index) => NOON + (index + 1) * SECOND),
   )
 })
@@ -94,11 +78,11 @@ test('replays 22: a timer that fires early finds nothing due, and the boundary i
   // Announces a change, so that the worker looks three milliseconds too early.
   await t.mill.schedule('other', { every: '1h', kind: report, input })
   t.clock.advance(2)
-  expect(await boundaries(t.mill, 'early')).toEqual([])
+  expect(await boundariesOf(t.mill, 'early')).toEqual([])
   t.clock.advance(1)
-  await until(async () => (await boundaries(t.mill, 'early')).length > 0)
+  await until(async () => (await boundariesOf(t.mill, 'early')).length > 0)
   t.clock.advance(30 * SECOND)
-  expect(await boundaries(t.mill, 'early')).toEqual([NOON + 60 * SECOND])
+  expect(await boundariesOf(t.mill, 'early')).toEqual([NOON + 60 * SECOND])
 })
 
 test.each([
@@ -113,11 +97,8 @@ test.each([
     await t.mill.schedule('hourly', { every: '1h', kind: report, input, catchUp })
     t.clock.advance(3 * HOUR + 20 * 60 * SECOND)
     await startStranger(t.mill)
-    await until(async () => {
-      const [{ nextFireAt } = { nextFireAt: null }] = await t.mill.schedules.list()
-      return nextFireAt?.getTime() === NOON + 4 * HOUR
-    })
-    expect(await boundaries(t.mill, 'hourly')).toEqual(hours.map((hour) => NOON + hour * HOUR))
+    await until(async () => (await nextOf(t.mill, 'hourly')) === NOON + 4 * HOUR)
+    expect(await boundariesOf(t.mill, 'hourly')).toEqual(hours.map((hour) => NOON + hour * HOUR))
   },
 )
 
@@ -126,29 +107,31 @@ test('S2: catchUp skip fires a boundary that is only a little late', async () =>
   await t.mill.schedule('hourly', { every: '1h', kind: report, input, catchUp: 'skip' })
   t.clock.advance(2 * HOUR + 9 * SECOND)
   await startStranger(t.mill)
-  await until(async () => (await boundaries(t.mill, 'hourly')).length > 0)
-  expect(await boundaries(t.mill, 'hourly')).toEqual([NOON + 2 * HOUR])
+  await until(async () => (await boundariesOf(t.mill, 'hourly')).length > 0)
+  expect(await boundariesOf(t.mill, 'hourly')).toEqual([NOON + 2 * HOUR])
 })
 
 test('S4: overlap skip fires again only when the last job has ended', async () => {
   await using t = await manualSetup()
   await t.mill.schedule('minutes', { every: '1m', kind: report, input, overlap: 'skip' })
   await startStranger(t.mill)
-  const next = async (): Promise<number | undefined> =>
-    (await t.mill.schedules.list())[0]?.nextFireAt?.getTime()
+  const next = (): Promise<number | undefined> => nextOf(t.mill, 'minutes')
   for (let minute = 1; minute <= 3; minute += 1) {
     t.clock.advance(60 * SECOND)
     await until(async () => (await next()) === NOON + (minute + 1) * 60 * SECOND)
   }
-  expect(await boundaries(t.mill, 'minutes')).toEqual([NOON + 60 * SECOND])
+  expect(await boundariesOf(t.mill, 'minutes')).toEqual([NOON + 60 * SECOND])
   const [held] = await t.mill.claim({ kinds: [report], limit: 1 })
   t.clock.advance(60 * SECOND)
   await until(async () => (await next()) === NOON + 5 * 60 * SECOND)
-  expect(await boundaries(t.mill, 'minutes')).toHaveLength(1)
+  expect(await boundariesOf(t.mill, 'minutes')).toHaveLength(1)
   await held?.complete()
   t.clock.advance(60 * SECOND)
-  await until(async () => (await boundaries(t.mill, 'minutes')).length === 2)
-  expect(await boundaries(t.mill, 'minutes')).toEqual([NOON + 60 * SECOND, NOON + 5 * 60 * SECOND])
+  await until(async () => (await boundariesOf(t.mill, 'minutes')).length === 2)
+  expect(await boundariesOf(t.mill, 'minutes')).toEqual([
+    NOON + 60 * SECOND,
+    NOON + 5 * 60 * SECOND,
+  ])
 })
 
 test('S2: more schedules than one look gives are all fired', async () => {
