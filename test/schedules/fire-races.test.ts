@@ -1,6 +1,15 @@
 import { expect, test } from 'vitest'
+import { manualClock } from '../../src/core/manual-clock.ts'
+import type { Lane } from '../../src/database/executor.ts'
+import { namespace } from '../../src/database/namespace.ts'
+import { bind } from '../../src/database/statement.ts'
 import { defineJob, typed } from '../../src/index.ts'
+import { beginFire, fireSchedules } from '../../src/schedules/fire-statements.ts'
+import type { FireRow } from '../../src/schedules/fire-statements.ts'
+import { dueFire } from '../../src/schedules/fire.ts'
+import { getSchedule } from '../../src/schedules/statements.ts'
 import { untilBlocked } from '../support/blocked.ts'
+import { executorOn } from '../support/executor.ts'
 import {
   assertOnePlace,
   databaseOfFile,
@@ -87,7 +96,7 @@ test.each([
   },
 )
 
-test('races 31: a pause waits for the fire that holds the schedule, and a fire misses a pause that came first', async () => {
+test('races 31: a fire that meets a pause which is not committed yet leaves the schedule to it, and fires the others', async () => {
   await using t = await manualSetup()
   await t.mill.schedule('s', { every: '1m', kind: sweep })
   await t.mill.schedule('beside', { every: '1m', kind: sweep })
@@ -108,24 +117,50 @@ test('races 31: a pause waits for the fire that holds the schedule, and a fire m
   expect(await boundariesOf(t.mill, 's')).toEqual([])
 })
 
-test('races 31: a change between the look and the fire makes the fire miss, and the new timing counts', async () => {
+test.each([
+  ['another pattern with the same next fire', `cron = '1 * * * *', revision = revision + 1`],
+  ['a pause', `paused_at = now()`],
+  ['a fire', `next_fire_at = next_fire_at + interval '1 minute'`],
+])(
+  'races 31: after a look, %s makes the fire miss: nothing is moved, nothing enqueued',
+  async (_what, change) => {
+    await using t = await manualSetup()
+    await t.mill.schedule('s', { cron: '* * * * *', kind: sweep })
+    await using executor = await executorOn(t, manualClock(NOON + MINUTE))
+    const lane = executor.lane('maintenance')
+    const fire = await decidedFire(lane)
+    await t.sql.query(`update schedules set ${change}`)
+    const before = (await t.sql.query('select xmin::text from schedules')).rows
+    const params = { fires: JSON.stringify([fire]), hint_until: '-infinity' }
+    expect(await lane.run(fireSchedules, params)).toEqual([])
+    expect(await lane.run(beginFire, params)).toEqual([])
+    expect((await t.sql.query('select xmin::text from schedules')).rows).toEqual(before)
+    expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 0, ready: 0 })
+  },
+)
+
+test('races 31: of two fires, one with a snapshot from before the other, the second misses', async () => {
   await using t = await manualSetup()
+  const place = namespace(t.schema)
   await t.mill.schedule('s', { cron: '* * * * *', kind: sweep })
-  await startStranger(t.mill)
-  const holder = await t.session()
-  // The same next fire by another pattern: only the revision tells them apart.
-  await holder.query(
-    `begin; update schedules set cron = '1 * * * *', revision = revision + 1 where schedule = 's'`,
-  )
-  t.clock.advance(MINUTE)
-  // Skipped while it is held.
-  await until(async () => (await t.sql.query('select 1 from workers')).rows.length === 1)
-  await holder.query('commit')
-  await until(async () => {
-    t.clock.advance(50)
-    return (await boundariesOf(t.mill, 's')).length === 1
-  })
-  expect(await nextOf(t.mill, 's')).toBe(NOON + 61 * MINUTE)
+  await using executor = await executorOn(t, manualClock(NOON + MINUTE))
+  const lane = executor.lane('maintenance')
+  const [first, second] = [await decidedFire(lane), await decidedFire(lane)]
+  const late = { fires: JSON.stringify([second]), hint_until: '-infinity' }
+  const { text, values } = bind(fireSchedules, { ...late, now: '2025-06-15T12:01:00Z' }, place)
+  // Its snapshot taken, it waits at a gate before it looks for the row.
+  const gated = text.replace('select *', 'select f.*, pg_advisory_xact_lock_shared(31)')
+  const gate = await t.session()
+  await gate.query('select pg_advisory_lock(31)')
+  const firing = await t.session()
+  const missed = firing.query(gated, [...values])
+  await untilBlocked(t.sql)
+  const early = { fires: JSON.stringify([first]), hint_until: '-infinity' }
+  expect(await lane.run(fireSchedules, early)).toHaveLength(1)
+  await gate.query('select pg_advisory_unlock(31)')
+  expect((await missed).rows).toEqual([])
+  expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 1, ready: 1 })
+  expect(await nextOf(t.mill, 's')).toBe(NOON + 2 * MINUTE)
 })
 
 test('races 31: resumed after a month nothing is stuck, and nothing floods', async () => {
@@ -154,3 +189,10 @@ test('S2: two sessions that fire one schedule at once: one does, the other misse
   expect(new Set(fired).size).toBe(fired.length)
   await assertOnePlace(t.sql, t.schema)
 })
+
+/** What a worker decides at one minute past noon. */
+async function decidedFire(lane: Lane): Promise<FireRow> {
+  const [row] = await lane.run(getSchedule, { schedule: 's' })
+  if (row === undefined) throw new Error('the schedule is not there')
+  return dueFire(row, NOON + MINUTE)
+}

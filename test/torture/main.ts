@@ -4,6 +4,8 @@ import { violationsOf } from './check.ts'
 import { countsText, lifecycle } from './lifecycle.ts'
 import type { LifecycleOptions } from './lifecycle.ts'
 import { processes } from './processes.ts'
+import { dayText, isExact, schedules } from './schedules.ts'
+import type { DayOptions } from './schedule-day.ts'
 import { storm } from './storm.ts'
 import type { StormOptions } from './storm.ts'
 import { summaryText } from './summary.ts'
@@ -13,6 +15,7 @@ import type { KillOptions } from './transaction-kills.ts'
 const USAGE = `usage: npm run torture -- [processes] [options]
        npm run torture -- lifecycle [--sequences <n>] [--seed <n>]
        npm run torture -- transaction [--kills <n>] [--workers <n>] [--seed <n>]
+       npm run torture -- schedules [--hours <n>] [--kills <n>] [--seed <n>]
 
 processes: workers and producers as processes of their own, struck in every way
 
@@ -31,6 +34,12 @@ transaction: processes killed between an effect and the commit of run.transactio
 
   --kills <n>       how many (1000)
   --workers <n>     processes at the same time (3)
+  --seed <n>        when (of the clock)
+
+schedules: a virtual day of schedules, ten workers in five processes that are killed
+
+  --hours <n>       how much of it (24)
+  --kills <n>       how many (60)
   --seed <n>        when (of the clock)
 `
 
@@ -65,6 +74,7 @@ type Scenario =
   | { readonly name: 'processes'; readonly options: StormOptions }
   | { readonly name: 'lifecycle'; readonly options: LifecycleOptions }
   | { readonly name: 'transaction'; readonly options: KillOptions }
+  | { readonly name: 'schedules'; readonly options: DayOptions }
 
 function scenarioOf(words: readonly string[]): Scenario | null {
   const { values, positionals } = parseArgs({
@@ -78,7 +88,8 @@ function scenarioOf(words: readonly string[]): Scenario | null {
       rate: { type: 'string', default: '300' },
       lease: { type: 'string', default: '3000' },
       sequences: { type: 'string', default: '2000' },
-      kills: { type: 'string', default: '1000' },
+      kills: { type: 'string' },
+      hours: { type: 'string', default: '24' },
     },
   })
   const [name = 'processes', ...more] = positionals
@@ -88,8 +99,12 @@ function scenarioOf(words: readonly string[]): Scenario | null {
     return { name, options: { seed, sequences: Number(values.sequences) } }
   }
   if (name === 'transaction') {
-    const [kills, workers] = [Number(values.kills), Number(values.workers)]
+    const [kills, workers] = [Number(values.kills ?? 1_000), Number(values.workers)]
     return { name, options: { seed, kills, workers } }
+  }
+  if (name === 'schedules') {
+    const [hours, kills] = [Number(values.hours), Number(values.kills ?? 60)]
+    return { name, options: { seed, hours, kills, processes: 5, workers: 2 } }
   }
   if (name !== 'processes') return null
   const storm = {
@@ -112,6 +127,12 @@ async function suffered(scenario: Scenario): Promise<boolean> {
     const report = await transaction(scenario.options)
     say(killsText(report))
     return isClean(report)
+  }
+  if (scenario.name === 'schedules') {
+    say(`torture: ${name}, seed ${options.seed}, ${scenario.options.hours} hours`)
+    const report = await schedules(scenario.options)
+    say(dayText(report))
+    return isExact(report)
   }
   say(`torture: ${name}, seed ${options.seed}, ${scenario.options.sequences} sequences`)
   try {
