@@ -86,6 +86,15 @@ export const LETTERS: readonly Chapter[] = [
     ],
   },
   {
+    title: 'Schedules',
+    behaviours: [
+      ['S1', 'cron and every; registering is idempotent'],
+      ['S2', 'one job for one boundary, whoever fires'],
+      ['S3', 'clock changes'],
+      ['S4', 'pause, resume, remove, next, run by hand; options and overlap'],
+    ],
+  },
+  {
     title: 'Migrations and verification',
     behaviours: [
       ['G1', 'migrate up, status, export, grants'],

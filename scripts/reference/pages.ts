@@ -5,6 +5,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { pgliteEngine } from '../../src/database/drivers/pglite.ts'
 import { migrateUp } from '../../src/database/migrate.ts'
 import { namespace } from '../../src/database/namespace.ts'
+import { clockChangesPage } from './clock-changes-page.ts'
 import { errorsPage } from './errors-page.ts'
 import { schemaPage } from './schema-page.ts'
 import { specPage } from './spec-page.ts'
@@ -23,6 +24,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
     ['errors.md', errorsPage(read('errors.ts'), read('worker/verdict.ts'))],
     ['statements.md', statementsPage(await statementModules())],
     ['schema.md', await migratedSchemaPage()],
+    ['clock-changes.md', clockChangesPage()],
     ['spec.md', specPage(testTitles(testFolder))],
   ])
 }

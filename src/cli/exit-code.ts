@@ -8,6 +8,7 @@ import {
   PayloadTooLargeError,
   UnknownJobError,
   UnknownKindError,
+  UnknownScheduleError,
   WaitTimeoutError,
 } from '../errors.ts'
 
@@ -32,7 +33,7 @@ export function exitCodeOf(error: unknown): ExitCode {
   return FAILED
 }
 
-const REFUSED = [NotMigratedError, UnknownJobError, WaitTimeoutError]
+const REFUSED = [NotMigratedError, UnknownJobError, UnknownScheduleError, WaitTimeoutError]
 
 const MISUSES = [
   InvalidInputError,

@@ -13,6 +13,7 @@ export interface FilterGiven {
   readonly finishedAfter?: string
   readonly finishedBefore?: string
   readonly dedupKey?: string
+  readonly schedule?: string
   readonly text?: string
 }
 
@@ -26,6 +27,7 @@ export function addFilterOptions(command: Command): Command {
     .option('--finished-after <instant>', 'only what ended after it')
     .option('--finished-before <instant>', 'only what ended before it')
     .option('--dedup-key <key>', 'only what was asked for with this key')
+    .option('--schedule <name>', 'only what this schedule fired')
     .option('--text <text>', 'only jobs whose input contains it')
 }
 
@@ -39,6 +41,7 @@ export function filterOf(given: FilterGiven): JobFilter {
     finishedAfter: instantOf('--finished-after', given.finishedAfter),
     finishedBefore: instantOf('--finished-before', given.finishedBefore),
     dedupKey: given.dedupKey,
+    schedule: given.schedule,
     text: given.text,
   }
 }

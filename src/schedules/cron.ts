@@ -61,9 +61,9 @@ const LONGEST = 1_000
 const MOST_KEPT = 500
 // 2024-01-01T00:00:00Z. Whether a pattern ever fires does not depend on the present.
 const SOME_TIME = 1_704_067_200_000
-// A prime number of seconds, a little over a day: some hundred steps come by every hour, weekday
-// and month, and by most minutes.
-const STRIDE = 90_007_000
+// An hour, a minute and seven seconds over a day: some hundred steps come by every hour, minute,
+// second, weekday and month.
+const STRIDE = 90_067_000
 const STRIDES = 500
 const GRAMMAR =
   "Write 5 fields (minute hour day month weekday), or 6 with seconds first, like '30 2 * * MON-FRI'."

@@ -26,6 +26,8 @@ export interface FireLoopOptions extends Firing {
 }
 
 const MOST = 100
+// Of one statement.
+const MOST_ASKS = 1_000
 const HEARD_EVERY = 30_000
 const BLIND_EVERY = 1_000
 // Whoever holds a schedule that is due is firing it: a moment later it has, or has died.
@@ -61,22 +63,20 @@ export function fireLoop(options: FireLoopOptions): FireLoop {
     return Math.min(untilSoonest(later, now), failures === 0 ? WHILE_HELD : BLIND_EVERY)
   }
 
+  // Decided a batch at a time: a thousand missed boundaries take a fifth of a second to find, and
+  // runs of this process must be able to go on in between.
   async function fire(rows: readonly ScheduleRow[], now: number): Promise<Fired> {
     const done = { fired: 0, failures: 0 }
     const failedOne = (schedule: string, error: unknown): undefined => {
       done.failures += 1
       onFailure(named(schedule, error))
     }
-    const { plain, keyed } = planned(rows, now, failedOne)
-    await halving(
-      plain,
-      async (some) => {
-        const moved = await firePlain(some, lane, options)
-        done.fired += new Set(moved.map(({ schedule }) => schedule)).size
-      },
-      ({ schedule }, error) => failedOne(schedule, error),
-    )
-    for (const one of keyed) {
+    const plain = rows.filter((row) => row.dedup_key === null)
+    const keyed = rows.filter((row) => row.dedup_key !== null)
+    for (const some of batchesOf(decided(plain, now, failedOne))) {
+      done.fired += await fireBatch(some, failedOne)
+    }
+    for (const one of decided(keyed, now, failedOne)) {
       if (stopped) break
       const results = await fireKeyed(one, options).catch((error: unknown) =>
         failedOne(one.schedule, error),
@@ -84,6 +84,21 @@ export function fireLoop(options: FireLoopOptions): FireLoop {
       if (results !== undefined) done.fired += 1
     }
     return done
+  }
+
+  async function fireBatch(
+    fires: readonly FireRow[],
+    failedOne: (schedule: string, error: unknown) => void,
+  ): Promise<number> {
+    const moved = new Set<string>()
+    await halving(
+      fires,
+      async (some) => {
+        for (const { schedule } of await firePlain(some, lane, options)) moved.add(schedule)
+      },
+      ({ schedule }, error) => failedOne(schedule, error),
+    )
+    return moved.size
   }
 
   function longest(): number {
@@ -109,28 +124,41 @@ interface Fired {
   readonly failures: number
 }
 
-interface Planned {
-  readonly plain: readonly FireRow[]
-  readonly keyed: readonly FireRow[]
-}
-
-/** A pattern that this release cannot read any more holds up no other. */
-function planned(
+/** One after another as they are asked for; a pattern that this release cannot read any more holds up no other. */
+function* decided(
   rows: readonly ScheduleRow[],
   now: number,
   failed: (schedule: string, error: unknown) => void,
-): Planned {
-  const plain: FireRow[] = []
-  const keyed: FireRow[] = []
+): Generator<FireRow, void> {
   for (const row of rows) {
-    try {
-      const kept = row.dedup_key === null ? plain : keyed
-      kept.push(dueFire(row, now))
-    } catch (error) {
-      failed(row.schedule, error)
-    }
+    const fire = attempt(() => dueFire(row, now))
+    if ('error' in fire) failed(row.schedule, fire.error)
+    else yield fire.value
   }
-  return { plain, keyed }
+}
+
+function* batchesOf(fires: Iterable<FireRow>): Generator<readonly FireRow[], void> {
+  let batch: FireRow[] = []
+  let asks = 0
+  for (const fire of fires) {
+    batch.push(fire)
+    asks += fire.asks.length
+    if (asks < MOST_ASKS) continue
+    yield batch
+    batch = []
+    asks = 0
+  }
+  if (batch.length > 0) yield batch
+}
+
+type Attempt<T> = { readonly value: T } | { readonly error: unknown }
+
+function attempt<T>(work: () => T): Attempt<T> {
+  try {
+    return { value: work() }
+  } catch (error) {
+    return { error }
+  }
 }
 
 function isDue({ next_fire_at: at }: ScheduleRow, now: number): boolean {

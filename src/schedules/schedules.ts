@@ -36,7 +36,7 @@ export interface Schedules {
   remove(name: string): Promise<boolean>
   /**
    * Enqueues its job now, paused or not, beside its boundaries; the job's `schedule.boundary` is the
-   * instant of the call. Throws `UnknownScheduleError`.
+   * instant of the call, or the first after it that is no boundary. Throws `UnknownScheduleError`.
    *
    * @example
    * const { id } = await mill.schedules.runNow('totals')

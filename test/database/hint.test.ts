@@ -25,6 +25,11 @@ test('C5: a word says that something was decided about a queue', () => {
   expect(parseHint('queues mail')).toBeUndefined()
 })
 
+test('S4: a word says that a schedule changed', () => {
+  expect(parseHint('schedules')).toEqual({ type: 'schedules' })
+  expect(parseHint('schedules night')).toBeUndefined()
+})
+
 test('D1: a word says that an ask waits for the end of a run', () => {
   expect(parseHint('rerun')).toEqual({ type: 'rerun' })
 })

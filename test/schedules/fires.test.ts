@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { defineJob, typed } from '../../src/index.ts'
 import { manualSetup, NOON, places, setup } from '../support/mill.ts'
+import { notices } from '../support/notices.ts'
 import { until } from '../support/until.ts'
 import { boundariesOf, nextOf, startStranger } from './fired.ts'
 
@@ -160,3 +161,18 @@ test.each(['listen', 'poll'] as const)(
     await until(() => runs.length >= 3)
   },
 )
+
+test('S2: a pattern that this release cannot read holds up no other schedule, and is told by its name', async () => {
+  await using t = await manualSetup()
+  using told = notices(t.schema)
+  await t.mill.schedule('odd', { cron: '0 * * * *', kind: report, input })
+  await t.mill.schedule('even', { cron: '0 * * * *', kind: report, input })
+  await t.sql.query(
+    `update schedules set cron = '0 * * * * of a later release' where schedule = 'odd'`,
+  )
+  await startStranger(t.mill)
+  t.clock.advance(HOUR)
+  await until(async () => (await boundariesOf(t.mill, 'even')).length === 1)
+  expect(told.facts.some((facts) => JSON.stringify(facts).includes('odd'))).toBe(true)
+  expect(await boundariesOf(t.mill, 'odd')).toEqual([])
+})
