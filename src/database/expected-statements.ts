@@ -7,6 +7,7 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   announce_rerun: 'text → integer',
   announce_waits: 'text, text, text → integer',
   append_rollups: 'text, text → integer',
+  await_schedule: 'text → text',
   begin_fire:
     'text → text, text, text, text, text, text, text, text, integer, double precision, double precision, text, double precision',
   bound_transaction: 'text → text, integer',

@@ -49,9 +49,12 @@ export interface Schedules {
    * `dryRun` it only looks.
    *
    * @example
-   * const declared = { 'billing/dunning': { kind: dun, cron: '0 6 * * *' } }
-   * for (const [name, options] of Object.entries(declared)) await mill.schedule(name, options)
-   * await mill.schedules.prune(Object.keys(declared), { prefix: 'billing/' })
+   * const declared = await Promise.all([
+   *   mill.schedule('billing/dunning', { cron: '0 6 * * *', kind: dun }),
+   *   mill.schedule('billing/sweep', { every: '1h', kind: sweep }),
+   * ])
+   * const names = declared.map(({ name }) => name)
+   * await mill.schedules.prune(names, { prefix: 'billing/' })
    */
   prune(declared: Iterable<string>, options?: PruneOptions): Promise<readonly string[]>
 }
