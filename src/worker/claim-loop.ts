@@ -34,7 +34,7 @@ export interface ClaimLoopOptions {
   readonly pollMs: () => number
   /** Too many ended runs wait to be written: no new ones until they are. */
   readonly isBehind: () => boolean
-  readonly start: (row: ClaimedRow) => void
+  readonly take: (rows: readonly ClaimedRow[]) => void
   /** What a claim brought that came after the stop: to be handed back. */
   readonly handBack: (rows: readonly ClaimedRow[]) => void
   readonly onFailure: (error: unknown) => void
@@ -51,6 +51,7 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
   const { clock, claimer, slots, marks } = options
   const alarm = bell(clock)
   let stopped = false
+  let isFull = false
   let retry = FIRST_RETRY
   let failurePause = FIRST_FAILURE_PAUSE
   let cancelHint: (() => void) | undefined
@@ -59,7 +60,8 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
 
   async function run(): Promise<void> {
     while (!stopped) {
-      const mustWait = slots.free() === 0 || options.isBehind()
+      isFull = slots.free() === 0
+      const mustWait = isFull || options.isBehind()
       const pause = await (mustWait ? meanwhile() : step())
       if (pause > 0 && !stopped) await alarm.wait(pause)
     }
@@ -94,7 +96,7 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
 
   function take(claim: Claim): void {
     if (stopped) options.handBack(claim.jobs)
-    else for (const row of claim.jobs) options.start(row)
+    else options.take(claim.jobs)
   }
 
   async function untilDue(): Promise<number> {
@@ -143,7 +145,7 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
       else ringAt(hint.dueAt)
     },
     slotGiven() {
-      if (slots.free() === 1 || options.hasCaps) alarm.ring()
+      if ((isFull && slots.free() > 0) || options.hasCaps) alarm.ring()
     },
     caughtUp: alarm.ring,
     stop() {

@@ -49,7 +49,7 @@ export function presence(options: PresenceOptions): Presence {
       worker,
       started_at: startedAt,
       concurrency: setup.concurrency,
-      busy: slots.taken,
+      busy: slots.busy,
       queues: JSON.stringify(capsByName(setup.queues, (queue) => setup.queueCaps.get(queue))),
       kinds: JSON.stringify(
         capsByName(setup.kinds.keys(), (kind) => setup.kinds.get(kind)?.concurrency),

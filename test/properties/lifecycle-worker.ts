@@ -109,7 +109,7 @@ export async function workerParts(statements: Executor): Promise<WorkerParts> {
             ),
           take: () => undefined,
           give: () => undefined,
-          get taken() {
+          get busy() {
             return own().length
           },
         },
