@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { halving } from './halving.ts'
 
 /**
@@ -38,8 +39,9 @@ export function batcher<Item, Result>(
   let running: Promise<void> | undefined
 
   async function run(): Promise<void> {
-    // One turn of the microtask queue: calls made together leave together.
-    await Promise.resolve()
+    // One turn of the event loop: calls made together leave together, and so do those of callbacks
+    // that came in together.
+    await nextTurn()
     while (waiting.length > 0) {
       const count = fitting(waiting.map((each) => options.bytes(each.item)))
       const batch = waiting.slice(0, count)

@@ -14,8 +14,10 @@ export interface Ahead {
   most(): number
   /** A claim brought these. */
   claimed(rows: readonly ClaimedRow[]): void
-  /** A run began; the function it returns says that it ended. */
-  began(): () => void
+  /** A run began at this instant. */
+  began(at: number): void
+  /** One that began then has ended. */
+  ended(beganAt: number): void
 }
 
 export interface AheadOptions {
@@ -63,15 +65,14 @@ export function ahead({ clock, concurrency, limit }: AheadOptions): Ahead {
         lastChances.add(isLastChance(row) ? 1 : 0)
       }
     },
-    began() {
-      const at = clock.now()
+    began(at) {
       running += 1
       sumOfBegins += at
-      return () => {
-        running -= 1
-        sumOfBegins -= at
-        pace.add(clock.now() - at)
-      }
+    },
+    ended(beganAt) {
+      running -= 1
+      sumOfBegins -= beganAt
+      pace.add(clock.now() - beganAt)
     },
   }
 }

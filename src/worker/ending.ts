@@ -4,11 +4,12 @@ import { DatabaseError } from '../errors.ts'
 import { isKeyed } from '../jobs/keyed-ask.ts'
 import { decodePolicy } from '../jobs/policy.ts'
 import type { ClaimedRow } from './claim-statements.ts'
-import type { ActiveRun, RunEnd } from './execute.ts'
+import type { ActiveRun } from './execute.ts'
+import type { RunEnd } from './run-end.ts'
 import { afterRelease } from './fate.ts'
 import { settleKeyed } from './settle-keyed.ts'
 import type { KeyedSettlementOptions } from './settle-keyed.ts'
-import type { Settler } from './settle.ts'
+import type { Settlement, Settler } from './settle.ts'
 
 /**
  * From the end of a run to its record: the fate goes with the next batch, or alone where its
@@ -46,18 +47,28 @@ export function ending(options: EndingOptions): Ending {
   async function write(run: ActiveRun, end: Fated): Promise<boolean> {
     const { fate, followUps } = end
     const settlement = { fate, followUps, leaseEndsAt: (): number => run.leaseEndsAt }
-    const isAlone = mustGoAlone(end)
     try {
-      const settled = isAlone ? settleKeyed(settlement, options) : settler.settle(settlement)
-      return await settled.catch((error: unknown) => {
-        // A database that is away says nothing about this fate: the run did not fail.
-        if (error instanceof DatabaseError && !isForAMember(error)) throw error
-        return settler.settle({ ...settlement, fate: run.unstorable(error), followUps: [] })
-      })
+      return await (mustGoAlone(end)
+        ? settleKeyed(settlement, options)
+        : settler.settle(settlement))
     } catch (error) {
-      notSettled(error)
-      return true
+      return writeAsFailed(run, settlement, error).catch(leftToLapse)
     }
+  }
+
+  /** A database that is away says nothing about the fate: then the run did not fail. */
+  async function writeAsFailed(
+    run: ActiveRun,
+    settlement: Settlement,
+    error: unknown,
+  ): Promise<boolean> {
+    if (error instanceof DatabaseError && !isForAMember(error)) throw error
+    return settler.settle({ ...settlement, fate: run.unstorable(error), followUps: [] })
+  }
+
+  function leftToLapse(error: unknown): boolean {
+    notSettled(error)
+    return true
   }
 
   function handBackOne(row: ClaimedRow): Promise<void> {

@@ -11,7 +11,7 @@ import { checkClaim } from './claim-handles.ts'
 import type { CheckedClaim, ClaimOptions } from './claim-handles.ts'
 import { claimHandles } from './claim-statements.ts'
 import type { ClaimedRow } from './claim-statements.ts'
-import { inputOf } from './execute.ts'
+import { inputOf } from './run-values.ts'
 import { afterUndecodable } from './fate.ts'
 import type { RunOfJob } from './fate.ts'
 import { freedKeys } from './freed-keys.ts'
@@ -162,7 +162,7 @@ export function handleDesk(options: HandleDeskOptions): HandleDesk {
     const definition = definitionOf(kind)
     try {
       const input = await inputOf(row, kind)
-      const state = runState(definition, { input, stored: row.carry, remarks: job.remarks })
+      const state = runState(definition, input, row.carry)
       const leaseMs = asked.leaseMs ?? row.lease_ms
       const handle = handleOf(
         { row, job, definition, input, state, leaseMs },

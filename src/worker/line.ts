@@ -83,6 +83,11 @@ export function line({ clock, roster, onHeld, onLeft }: LineOptions): Line {
     if (size > 0) cancelSweep ??= clock.after(LONGEST_WAIT, sweep)
   }
 
+  function endSweep(): void {
+    cancelSweep?.()
+    cancelSweep = undefined
+  }
+
   return {
     hold(row) {
       const held: Held = {
@@ -114,13 +119,12 @@ export function line({ clock, roster, onHeld, onLeft }: LineOptions): Line {
         }
         drop(held, false)
       }
-      cancelSweep?.()
-      cancelSweep = undefined
+      endSweep()
       return undefined
     },
     sendBack(concerns) {
       sendBack((held) => concerns(held.row))
-      if (size === 0) cancelSweep?.()
+      if (size === 0) endSweep()
     },
     get size() {
       return size

@@ -65,9 +65,11 @@ export function planClaim(
     readonly marks: Marks
     readonly turn: number
     readonly most: number
+    /** At most this many of one queue, so that its jobs do not wait here before those of others. */
+    readonly share?: number
   },
 ): ClaimPlan {
-  const { slots, most } = state
+  const { slots, most, share = most } = state
   const lanes = space.lanes.map((lane, index) => ({
     ...lane,
     index,
@@ -75,7 +77,7 @@ export function planClaim(
   }))
   const open = lanes.filter((lane) => lane.most > 0)
   const rows = inTurn(space.queues, state.turn).flatMap((queue, turn) => {
-    const queueMost = Math.min(most, slots.freeOfQueue(queue))
+    const queueMost = Math.min(share, slots.freeOfQueue(queue))
     if (queueMost === 0) return []
     return LEVELS.flatMap((level) =>
       open.map((lane): ProbeRow => {
@@ -143,7 +145,7 @@ export function recordWalk(
         // Once the limit is reached nothing is known of the probes behind.
         exhausted: plan.mustCount
           ? claimed.length < state.most && rows.length < row.most && !isCut(row)
-          : pulled < state.most,
+          : pulled < state.most && rows.length < row.most,
         now: state.now,
       },
     )

@@ -5,8 +5,9 @@ import { isLastChance } from './ahead.ts'
 import type { Ahead } from './ahead.ts'
 import type { ClaimedRow } from './claim-statements.ts'
 import type { Ending } from './ending.ts'
-import { startRun } from './execute.ts'
-import type { ActiveRun, RunEnd } from './execute.ts'
+import { makeRun } from './execute.ts'
+import type { ActiveRun } from './execute.ts'
+import type { RunEnd } from './run-end.ts'
 import type { LeaseKeeper } from './lease.ts'
 import { line } from './line.ts'
 import type { News } from './news.ts'
@@ -54,8 +55,14 @@ export function runs(options: RunsOptions): Runs {
   const { worker, executor, setup, services, slots, roster, keeper, news, endings } = options
   const { clock } = executor
   const { kinds, concurrency, failures } = setup
+  const context = { clock, services, failures, onEnd }
   const active = new Set<ActiveRun>()
-  const finishing = new Set<Promise<void>>()
+  const observers = new WeakMap<ActiveRun, (end: RunEnd) => void>()
+  let begunInTurn = 0
+  let isBeginning = false
+  // Runs that are not written yet, and jobs on their way back.
+  let open = 0
+  let allClosed: (() => void) | undefined
   const waiting = line({
     clock,
     roster,
@@ -81,7 +88,7 @@ export function runs(options: RunsOptions): Runs {
         continue
       }
       slots.take(row.kind, row.queue)
-      if (active.size < concurrency && waiting.size === 0) begin(row)
+      if (mayBegin() && waiting.size === 0) begin(row)
       else late.push(row)
     }
     hold(late)
@@ -94,30 +101,53 @@ export function runs(options: RunsOptions): Runs {
     for (const row of rows) if (!isLastChance(row)) waiting.hold(row)
   }
 
+  /** As many in one turn of the event loop as there are slots: renewals must come through between them. */
   function beginWaiting(): void {
-    while (active.size < concurrency) {
+    // A handler that ends at once gives its slot back while the loop goes on.
+    if (isBeginning) return
+    isBeginning = true
+    while (mayBegin()) {
       const row = waiting.next()
-      if (row === undefined) return
+      if (row === undefined) break
       begin(row)
     }
+    isBeginning = false
+  }
+
+  function mayBegin(): boolean {
+    return active.size < concurrency && begunInTurn < concurrency
   }
 
   function begin(row: ClaimedRow): void {
     const handled = kinds.get(row.kind)
     if (handled === undefined) return
-    const run = startRun(row, handled, { clock, services, failures })
+    const run = makeRun(row, handled, context)
     active.add(run)
     roster.add(run)
     keeper.noticed(run)
     news.began(run)
-    track(finish(run, options.ahead.began()))
+    if (begunInTurn === 0) setImmediate(nextTurn)
+    begunInTurn += 1
+    open += 1
+    options.ahead.began(run.beganAt)
+    if (runChannel.start.hasSubscribers) beginObserved(run)
+    else void run.begin()
   }
 
-  async function finish(run: ActiveRun, ended: () => void): Promise<void> {
-    const end = await observed(run)
-    ended()
+  function nextTurn(): void {
+    begunInTurn = 0
+    beginWaiting()
+  }
+
+  function onEnd(run: ActiveRun, end: RunEnd): void {
+    void finish(run, end)
+  }
+
+  async function finish(run: ActiveRun, end: RunEnd): Promise<void> {
+    options.ahead.ended(run.beganAt)
     run.isEnded = true
     active.delete(run)
+    observers.get(run)?.(end)
     slots.give(run.kind, run.queue)
     beginWaiting()
     options.onSlotGiven()
@@ -127,22 +157,32 @@ export function runs(options: RunsOptions): Runs {
     if (applied) news.settled(run)
     else lostNotice(run)
     options.onWritten()
+    closed()
   }
 
-  function observed(run: ActiveRun): Promise<RunEnd> {
-    if (!runChannel.start.hasSubscribers) return run.end
+  /** The run as one operation of the diagnostics channel, from its begin to its decision. */
+  function beginObserved(run: ActiveRun): void {
     const { id: job, run: number, kind, queue } = run
     const facts = { origin: executor.origin, id: job, run: number, kind, queue, worker }
-    return runChannel.tracePromise(() => run.end, facts)
+    const decided = new Promise<RunEnd>((resolve) => {
+      observers.set(run, resolve)
+    })
+    void runChannel.tracePromise(() => {
+      void run.begin()
+      return decided
+    }, facts)
   }
 
   function handBack(rows: readonly ClaimedRow[]): void {
-    for (const back of endings.handBack(rows)) track(back)
+    for (const back of endings.handBack(rows)) {
+      open += 1
+      void back.then(closed)
+    }
   }
 
-  function track(work: Promise<void>): void {
-    finishing.add(work)
-    void work.finally(() => finishing.delete(work))
+  function closed(): void {
+    open -= 1
+    if (open === 0) allClosed?.()
   }
 
   function lostNotice({ id: job, run, kind }: Pick<ActiveRun, 'id' | 'run' | 'kind'>): void {
@@ -167,8 +207,10 @@ export function runs(options: RunsOptions): Runs {
     releaseAll() {
       for (const run of active) run.release()
     },
-    async ended() {
-      while (finishing.size > 0) await Promise.all(finishing)
-    },
+    ended: () =>
+      new Promise((resolve) => {
+        allClosed = resolve
+        if (open === 0) resolve()
+      }),
   }
 }

@@ -52,13 +52,14 @@ export function settler(options: SettlerOptions): Settler {
   const { worker, clock, lane } = options
 
   async function flush(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
-    const applied = new Set<string>()
+    const applied = new Set<FateRow>()
     let left = settlements
     const until = (): number => Math.max(...settlements.map((each) => each.leaseEndsAt()))
 
     function record(rows: readonly MovedRow[]): void {
-      for (const row of rows) applied.add(runKey(row.job_id, row.run))
-      left = left.filter(({ fate }) => !applied.has(runKey(fate.id, fate.run)))
+      const named = namedBy(rows, left)
+      for (const { fate } of named) applied.add(fate)
+      left = named === left ? [] : left.filter(({ fate }) => !applied.has(fate))
     }
 
     const { signal, onFailure } = options
@@ -78,7 +79,7 @@ export function settler(options: SettlerOptions): Settler {
       // An earlier try that was still under way at the first look has ended: this one waited for it.
       if (isUncertain && left.length > 0) record(await lookUp(left))
     })
-    return settlements.map(({ fate }) => applied.has(runKey(fate.id, fate.run)))
+    return settlements.map(({ fate }) => applied.has(fate))
   }
 
   function lookUp(some: readonly Settlement[]): Promise<readonly MovedRow[]> {
@@ -102,8 +103,14 @@ export function passes({ retryable, sqlstate }: DatabaseError): boolean {
   return retryable || sqlstate === null
 }
 
-function runKey(id: string, run: number): string {
-  return `${id} ${run}`
+/** Those of the settlements that the rows name: nearly always all of them, which their number says. */
+function namedBy(
+  rows: readonly MovedRow[],
+  settlements: readonly Settlement[],
+): readonly Settlement[] {
+  if (rows.length === settlements.length) return settlements
+  const named = new Set(rows.map(({ job_id, run }) => `${run} ${job_id}`))
+  return settlements.filter(({ fate }) => named.has(`${fate.run} ${fate.id}`))
 }
 
 function followUpRows(settlements: readonly Settlement[]): string {

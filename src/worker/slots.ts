@@ -15,6 +15,8 @@ export interface Slots {
   give(kind: string, queue: string): void
   /** How many runs there are; who waits for a slot is none. */
   readonly busy: number
+  /** How many more could begin at once. */
+  readonly idle: number
 }
 
 const NONE = (): number => 0
@@ -62,6 +64,9 @@ export function slots(options: SlotOptions): Slots {
     },
     get busy() {
       return Math.min(taken, concurrency)
+    },
+    get idle() {
+      return Math.max(0, concurrency - taken)
     },
   }
 }

@@ -112,6 +112,9 @@ export async function workerParts(statements: Executor): Promise<WorkerParts> {
           get busy() {
             return own().length
           },
+          get idle() {
+            return free()
+          },
         },
         marks: marks(),
         strays: lost,

@@ -98,9 +98,11 @@ test('C3: each queue has its own rotation, and the queues take turns as before',
       )
     }
   }
-  const worker = mill.worker({ queues: ['a', 'b'], concurrency: 1, ahead: 0 }).handle(visit, (level, run) => {
-    started.push(`${run.queue}${level}`)
-  })
+  const worker = mill
+    .worker({ queues: ['a', 'b'], concurrency: 1, ahead: 0 })
+    .handle(visit, (level, run) => {
+      started.push(`${run.queue}${level}`)
+    })
   await worker.start()
   await until(() => started.length >= 128)
   const first = started.slice(0, 128)
