@@ -53,7 +53,7 @@ const GONE_COLUMNS = `
  * that returns stands beside a twin of its key (sibling = its id, D5): it never fails on one and
  * never waits for an ask that is not committed.
  */
-const routes = (recoveredBy: string): string => `
+const routes = (recoveredBy: string, ifEnded = ''): string => `
 fate as materialized (
   select
     g.job_id, g.run, g.worker, g.queue, g.kind, g.priority, g.started_at, g.expires_at, g.lease_ms, g.dedup_key,
@@ -92,8 +92,7 @@ ended as (
     job_id, outcome, reason, kind, queue, run, failures, worker, ${recoveredBy}, started_at, $now::text::timestamptz, prune_at,
     decided_by, why, note, attachment::json, result::json, error::json
   from fate
-  where outcome in ('completed', 'dead', 'cancelled')
-  on conflict (job_id) do nothing
+  where outcome in ('completed', 'dead', 'cancelled')${ifEnded}
 ),
 logged as (
   insert into millrace.journal (
@@ -112,6 +111,11 @@ carried as (
   where carry is not null and outcome in ('paused', 'retried')
   on conflict (job_id) do update set carry = excluded.carry
 )`
+
+// A lease of a job that has ended has no business: a settlement fails on it, since to look whether
+// there is one costs a WAL record a row (48 bytes), and recovery removes it.
+const IF_ENDED = `
+  on conflict (job_id) do nothing`
 
 const SETTLED = `
 select fate.job_id, fate.run, fate.outcome, fate.kind, fate.queue, fate.worker, fate.dedup_key
@@ -220,7 +224,7 @@ gone as (
   where ctid = any (array(select tid from due))
   returning ${GONE_COLUMNS}
 ),
-${routes('$recovered_by::text')},
+${routes('$recovered_by::text', IF_ENDED)},
 ${hintsOf('again')}
 ${SETTLED}`,
 )
