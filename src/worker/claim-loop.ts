@@ -52,6 +52,7 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
   const alarm = bell(clock)
   let stopped = false
   let isFull = false
+  let isQuiet = false
   let retry = FIRST_RETRY
   let failurePause = FIRST_FAILURE_PAUSE
   let cancelHint: (() => void) | undefined
@@ -63,7 +64,7 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
       isFull = slots.free() === 0
       const mustWait = isFull || options.isBehind()
       const pause = await (mustWait ? meanwhile() : step())
-      if (pause > 0 && !stopped) await alarm.wait(pause)
+      if (pause > 0 && !stopped) isQuiet = !(await alarm.wait(pause)) && pause > LOOK_BACK_BEFORE
     }
     cancelHint?.()
     await lookingBack
@@ -78,6 +79,9 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
   /** One claim; gives how long to sleep after it, 0 to go on. */
   async function step(): Promise<number> {
     try {
+      // Nothing was heard of for long: a look says whether a claim is worth while.
+      const quiet = isQuiet ? await untilNextDue() : 0
+      if (quiet > 0) return sleepFor(quiet)
       const claim = await claimer.claim()
       take(claim)
       failurePause = FIRST_FAILURE_PAUSE
@@ -86,7 +90,7 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
         lookBackBeside()
         return 0
       }
-      return stopped ? 0 : await untilDue()
+      return stopped ? 0 : sleepFor(await untilNextDue())
     } catch (error) {
       options.onFailure(error)
       failurePause = Math.min(LONGEST_RETRY, failurePause * 2)
@@ -99,10 +103,13 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
     else options.take(claim.jobs)
   }
 
-  async function untilDue(): Promise<number> {
+  async function untilNextDue(): Promise<number> {
     const due = await claimer.nextDue()
     const poll = options.pollMs()
-    const untilNext = due === null ? poll : Math.min(poll, due - clock.now())
+    return due === null ? poll : Math.min(poll, due - clock.now())
+  }
+
+  function sleepFor(untilNext: number): number {
     const isLooking = lookBackBeside()
     if (untilNext <= 0) return nextRetry()
     return isLooking ? untilNext : Math.min(untilNext, claimer.untilLookBack(), LOOK_BACK_BEFORE)

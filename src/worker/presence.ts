@@ -27,7 +27,7 @@ export interface PresenceOptions {
 }
 
 /** A worker not seen for twice as long is taken for gone. */
-export const TELL_EVERY = 30_000
+export const TELL_EVERY = 60_000
 const FORGET_AFTER = 86_400_000
 
 export function presence(options: PresenceOptions): Presence {

@@ -32,7 +32,7 @@ export interface Roster {
  * By the job's id alone, which is at hand: a text made of id and number would be hashed anew for each
  * look. Two runs of one job live here only while one that lost its lease has not ended yet.
  */
-export function roster(): Roster {
+export function roster(onShorterLease?: () => void): Roster {
   const latest = new Map<string, LiveRun>()
   const others = new Set<LiveRun>()
   let shortestLease = Number.POSITIVE_INFINITY
@@ -51,7 +51,9 @@ export function roster(): Roster {
       const before = latest.get(run.id)
       if (before !== undefined && before.run !== run.run) others.add(before)
       latest.set(run.id, run)
-      shortestLease = Math.min(shortestLease, run.leaseMs)
+      if (run.leaseMs >= shortestLease) return
+      shortestLease = run.leaseMs
+      onShorterLease?.()
     },
     remove(run) {
       if (others.delete(run) || latest.get(run.id) !== run) return

@@ -21,6 +21,7 @@ import { presence } from './presence.ts'
 import { lanesOf } from './probes.ts'
 import { recoverer } from './recover.ts'
 import { roster } from './roster.ts'
+import type { Roster } from './roster.ts'
 import { settler } from './settle.ts'
 import { runs } from './runs.ts'
 import { runServices } from './services.ts'
@@ -60,6 +61,7 @@ export interface WorkerContext {
 // Ended runs that wait to be written: more would only be memory.
 const MOST_UNSETTLED = 5_000
 const RECOVER_EVERY = 10_000
+const RECOVER_IDLE = 30_000
 const RECOVER_APART = 500
 const HOUSEKEEP_EVERY = 60_000
 const SEEK_STRAYS = 60_000
@@ -71,7 +73,9 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   const warn = warnings({ worker: id, origin: executor.origin, clock })
   let wasBehind = false
 
-  const live = roster()
+  const live: Roster = roster(() => {
+    if (live.shortestLease < RECOVER_EVERY) recovering.hasten()
+  })
   const pace = ahead({ clock, concurrency: setup.concurrency, limit: setup.ahead })
   const taken = slots({ ...setup, ahead: pace.most })
   const found = marks()
@@ -128,7 +132,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     ...recovery,
     roster: live,
     strays: lost,
-    everyMs: () => Math.max(RECOVER_APART, Math.min(RECOVER_EVERY, live.shortestLease)),
+    everyMs: () => recoverEvery(live),
     doubts: context.doubts,
     onFailure: warn.of('lapsed leases could not be recovered'),
   })
@@ -255,4 +259,10 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
 /** Who a worker is: readable for people, and never the same twice (C6). */
 export function workerId(random: string): string {
   return `${hostname()}:${process.pid}:${random}`
+}
+
+/** No lease that is known of begins and lapses between two looks; where nothing runs here they may be rare. */
+function recoverEvery({ shortestLease, size }: Roster): number {
+  if (shortestLease < RECOVER_EVERY) return Math.max(RECOVER_APART, shortestLease)
+  return size === 0 ? RECOVER_IDLE : RECOVER_EVERY
 }
