@@ -42,12 +42,14 @@ export async function stepWorker(
   let round = newRound()
   let sent: StatementTime[] = []
   const deafen = statementTimes({ lane: 'claim', schema }, (time) => sent.push(time))
-  const worker = mill.worker({ concurrency: slots, fairness }).handle(stepKind, async () => {
-    const own = round
-    running += 1
-    if (running === slots) own.fill()
-    await own.over
-  })
+  const worker = mill
+    .worker({ concurrency: slots, fairness, ahead: 0 })
+    .handle(stepKind, async () => {
+      const own = round
+      running += 1
+      if (running === slots) own.fill()
+      await own.over
+    })
 
   async function takeRound(): Promise<readonly StatementTime[]> {
     await round.full
