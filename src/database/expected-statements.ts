@@ -84,7 +84,8 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   save_carry: 'text, integer, text, text → text',
   save_progress: 'text, text → text',
   set_queue_defaults: 'text, text, boolean → text',
-  settle_runs: 'text, text, text, text, text → text, integer, text, text, text, text, text',
+  settle_run: 'text, text, text, text, text → text, integer, text, text, text, text, text',
+  settle_runs: 'text, text, text, text, text → integer, text, text',
   settled_runs: 'text, text → text, integer',
   stray_leases:
     'text, text → text, integer, text, text, integer, double precision, double precision, text',

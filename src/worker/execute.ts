@@ -41,6 +41,8 @@ export interface ActiveRun extends LiveRun {
   readonly kind: string
   readonly queue: string
   readonly beganAt: number
+  /** In the set of those at work. */
+  place: number
   /** Calls the handler. */
   begin(): Promise<void>
   /** Tells the handler through its signal; the first reason stays. */
@@ -77,6 +79,7 @@ class Execution implements ActiveRun, RunParts {
   renewAt: number
   isEnded = false
   isTold = false
+  place = -1
   readonly #context: ExecuteContext
   readonly #cancelTimeout: (() => void) | undefined
   #state: RunState | undefined
@@ -136,11 +139,17 @@ class Execution implements ActiveRun, RunParts {
     }
     const state = this.#readState(input)
     if (state === undefined) return
+    let end: RunEnd
     try {
-      await this.#perform(input, state)
+      const returned: unknown = this.handled.handler(input, runFor(this, state))
+      const value = isThenable(returned) ? await returned : returned
+      if (isOne(value, Error)) throw value
+      const isPlain = isUntouched(this.settlement, state)
+      end = isPlain ? this.#ended(value, state) : await this.#endOf(value, state)
     } catch (error) {
-      this.#decide(fate(afterThrow(this.job, error)))
+      end = await this.#endOfThrow(error)
     }
+    this.#decide(end)
   }
 
   abort(reason: Error): void {
@@ -181,21 +190,6 @@ class Execution implements ActiveRun, RunParts {
     }
   }
 
-  async #perform(input: unknown, state: RunState): Promise<void> {
-    let end: RunEnd
-    try {
-      const returned: unknown = this.handled.handler(input, runFor(this, state))
-      const value = isThenable(returned) ? await returned : returned
-      if (isOne(value, Error)) throw value
-      end = isPlain(this.settlement, state)
-        ? this.#ended(value, state)
-        : await this.#endOf(value, state)
-    } catch (error) {
-      end = await this.#endOfThrow(error)
-    }
-    this.#decide(end)
-  }
-
   async #endOf(value: unknown, state: RunState): Promise<RunEnd> {
     if (this.settlement.phase === 'open') await this.settlement.leftOpen()
     if (this.settlement.phase === 'settled') return SETTLED
@@ -214,7 +208,16 @@ class Execution implements ActiveRun, RunParts {
     return { type: 'fate', fate: ended, followUps, hasGivenIds }
   }
 
+  /** Never rejects: an error that cannot be recorded as it is, is a failure all the same. */
   async #endOfThrow(error: unknown): Promise<RunEnd> {
+    try {
+      return await this.#afterThrow(error)
+    } catch (unrecordable) {
+      return fate(afterThrow(this.job, unrecordable))
+    }
+  }
+
+  async #afterThrow(error: unknown): Promise<RunEnd> {
     const { settlement, stop, job } = this
     await settlement.end(() => new Error(LEFT_OPEN, { cause: error }))
     // What is committed is not taken back by what the handler throws afterwards.
@@ -275,7 +278,7 @@ class Execution implements ActiveRun, RunParts {
 }
 
 /** Nothing is to be waited for between the handler's return and the fate. */
-function isPlain({ phase }: OwnSettlement, { saves, followUps }: RunState): boolean {
+function isUntouched({ phase }: OwnSettlement, { saves, followUps }: RunState): boolean {
   return phase === 'none' && saves.length === 0 && followUps.length === 0
 }
 

@@ -168,7 +168,7 @@ export function handleDesk(options: HandleDeskOptions): HandleDesk {
         { row, job, definition, input, state, leaseMs },
         {
           clock,
-          settle: ({ fate, leaseEndsAt }) => settle({ fate, leaseEndsAt }, asked),
+          settle: ({ fate, leaseEndsAt }) => settle({ fate, of: row, leaseEndsAt }, asked),
           extend,
           onDecided: (decided) => undecided.delete(decided),
         },
@@ -178,7 +178,9 @@ export function handleDesk(options: HandleDeskOptions): HandleDesk {
     } catch (error) {
       const fate = afterUndecodable(job, error)
       const leaseEndsAt = (): number => row.lease_ends_at
-      await settling.settle({ fate, leaseEndsAt }).catch(warn.of('a claimed job cannot be read'))
+      await settling
+        .settle({ fate, of: row, leaseEndsAt })
+        .catch(warn.of('a claimed job cannot be read'))
       return null
     }
   }

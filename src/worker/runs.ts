@@ -13,6 +13,7 @@ import { line } from './line.ts'
 import type { News } from './news.ts'
 import type { WorkerSetup } from './options.ts'
 import type { Roster } from './roster.ts'
+import { runSet } from './run-set.ts'
 import type { RunServices } from './run-for.ts'
 import type { Slots } from './slots.ts'
 
@@ -56,7 +57,7 @@ export function runs(options: RunsOptions): Runs {
   const { clock } = executor
   const { kinds, concurrency, failures } = setup
   const context = { clock, services, failures, onEnd }
-  const active = new Set<ActiveRun>()
+  const active = runSet()
   const observers = new WeakMap<ActiveRun, (end: RunEnd) => void>()
   let begunInTurn = 0
   let isBeginning = false
@@ -140,21 +141,21 @@ export function runs(options: RunsOptions): Runs {
   }
 
   function onEnd(run: ActiveRun, end: RunEnd): void {
-    void finish(run, end)
-  }
-
-  async function finish(run: ActiveRun, end: RunEnd): Promise<void> {
     options.ahead.ended(run.beganAt)
     run.isEnded = true
-    active.delete(run)
+    active.remove(run)
     observers.get(run)?.(end)
     slots.give(run.kind, run.queue)
     beginWaiting()
     options.onSlotGiven()
-    const applied = end.type === 'fate' ? await endings.write(run, end) : end.type === 'settled'
-    roster.remove(run)
+    if (end.type === 'fate') endings.write(run, end, onWritten)
+    else onWritten(run, end.type === 'settled')
     if (end.type === 'settled') news.endedItself(run)
-    if (applied) news.settled(run)
+  }
+
+  function onWritten(run: ActiveRun, isApplied: boolean): void {
+    roster.remove(run)
+    if (isApplied) news.settled(run)
     else lostNotice(run)
     options.onWritten()
     closed()
@@ -202,10 +203,10 @@ export function runs(options: RunsOptions): Runs {
     windDown() {
       waiting.sendBack(() => true)
       const reason = new ShutdownError()
-      for (const run of active) run.abort(reason)
+      for (const run of active.all()) run.abort(reason)
     },
     releaseAll() {
-      for (const run of active) run.release()
+      for (const run of active.all()) run.release()
     },
     ended: () =>
       new Promise((resolve) => {

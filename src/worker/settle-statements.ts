@@ -16,14 +16,14 @@ export interface FateRow {
   /** Due so long from now; not there: its old place in line. */
   readonly delay_ms?: number
   /** How long its record is kept once it ended; not there: for ever. */
-  readonly keep_ms?: number
+  readonly keep_ms?: number | undefined
   /** The same, if a cancel that was asked meanwhile decides. */
   readonly cancelled_keep_ms?: number
   /** The carry for the next run; not there: as it was. */
   readonly carry?: string
-  readonly note?: string
-  readonly attachment?: string
-  readonly result?: string
+  readonly note?: string | undefined
+  readonly attachment?: string | undefined
+  readonly result?: string | undefined
   readonly error?: string
 }
 
@@ -137,6 +137,15 @@ export interface SettledRow extends MovedRow {
   readonly dedup_key: string | null
 }
 
+/** What became of a batch of runs: how many fates applied, and which need a word. */
+export interface SettledAnswer {
+  readonly applied: number
+  /** JSON: [id, run, cancelled, dedup key] of those that were cancelled, or have a key; null: none. */
+  readonly told: string | null
+  /** The same of all that applied, where some did not; else null. */
+  readonly named: string | null
+}
+
 export type SettleParams = {
   readonly fates: string
   readonly follow_ups: string
@@ -146,9 +155,7 @@ export type SettleParams = {
 
 // Given ids (M1): by key, the guard as a membership that no index serves. `using x` would walk all
 // leases or compare every pair; deleting by ctid would miss a lease that a renewal just rewrote.
-export const settleRuns: Statement<SettleParams, SettledRow> = statement(
-  'settle_runs',
-  `
+const SETTLE = `
 with ${FATES},
 gone as (
   delete from millrace.leases
@@ -170,8 +177,34 @@ placed as (
   union all
   select queue, due_at from place
 ),
-${hintsOf('placed')}
-${SETTLED}`,
+${hintsOf('placed')}`
+
+// The answer to many is short: who asked knows all but what it names.
+export const settleRuns: Statement<SettleParams, SettledAnswer> = statement(
+  'settle_runs',
+  `${SETTLE},
+counted as materialized (
+  select count(*) as applied from fate
+)
+select
+  counted.applied::int4 as applied,
+  (
+    select json_agg(json_build_array(job_id, run, outcome = 'cancelled', dedup_key))::text
+    from fate
+    where outcome = 'cancelled' or dedup_key is not null
+  ) as told,
+  case
+    when counted.applied < (select count(*) from x)
+    then (select json_agg(json_build_array(job_id, run, false, null))::text from fate)
+  end as named
+from counted
+where (select sent from hints) is not null`,
+)
+
+// The same for a run whose settlement has a transaction of its own.
+export const settleRun: Statement<SettleParams, SettledRow> = statement(
+  'settle_run',
+  `${SETTLE}${SETTLED}`,
 )
 
 // A settlement whose answer was lost (M8), or that missed: which of these runs did settle themselves?

@@ -32,7 +32,12 @@ import {
 } from '../../src/worker/claim-statements.ts'
 import { extendLease, lockLivingLease } from '../../src/worker/handle-statements.ts'
 import { heldLeases, lapsedLeases, renewLeases } from '../../src/worker/lease-statements.ts'
-import { recoverRuns, settledRuns, settleRuns } from '../../src/worker/settle-statements.ts'
+import {
+  recoverRuns,
+  settledRuns,
+  settleRun,
+  settleRuns,
+} from '../../src/worker/settle-statements.ts'
 import { SEEDED_AT, seededId } from '../support/seed.ts'
 
 /** A statement with parameters as a client would give them. */
@@ -160,7 +165,7 @@ const asked = { asked_at: now, hint_until: now, now }
 const row = { job_id: seededId('R', 1), row_place: '(0,1)', row_version: '1' }
 const merge = { ...row, payload: '{}', carry: '{}', debounce_ms: 1, at_most_ms: 1, ...asked }
 const LOOK = ['jobs_pkey', 'journal_asked', 'leases_key', 'ready_key', 'carries_pkey']
-const CLAIM = ['ready_claim', 'jobs_pkey', 'carries_pkey']
+const CLAIM = ['ready_claim', 'leases_pkey', 'jobs_pkey', 'carries_pkey']
 const PLACES = ['ready_pkey', 'leases_pkey', 'finished_pkey', 'jobs_pkey']
 const RECORD = [...PLACES, 'carries_pkey']
 const CANCEL = ['ready_pkey', 'leases_pkey', 'jobs_pkey']
@@ -188,6 +193,7 @@ export const SAMPLES: readonly PlanSample[] = [
   hot(nextDue, { probes, now }, ['ready_claim']),
   hot(lookBeforeMarks, { probes, now }, ['ready_claim']),
   hot(settleRuns, settle, ['leases_pkey']),
+  hot(settleRun, settle, ['leases_pkey']),
   hot(recoverRuns, { ...settle, recovered_by: worker, lapsed_before: now }, ['leases_pkey']),
   hot(renewLeases, { runs, worker, now }, ['leases_pkey']),
   hot(heldLeases, { runs, worker }, ['leases_pkey']),

@@ -174,7 +174,8 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(leases.saveCarry, { job_id: 'text' }),
     columnsOf(leases.saveProgress, { job_id: 'text' }),
     columnsOf(limitLockWait, { bound: 'text' }),
-    columnsOf(settling.settleRuns, SETTLED),
+    columnsOf(settling.settleRuns, { applied: 'int4', told: 'text', named: 'text' }),
+    columnsOf(settling.settleRun, SETTLED),
     columnsOf(settling.settledRuns, MOVED),
     columnsOf(settling.recoverRuns, SETTLED),
   ])

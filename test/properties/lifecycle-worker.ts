@@ -173,6 +173,7 @@ export async function workerParts(statements: Executor): Promise<WorkerParts> {
     const own = partsOf(each.worker)
     const applied = await own.settler.settle({
       fate: fateOf(each.row, fate),
+      of: each.row,
       followUps,
       leaseEndsAt: () => each.row.lease_ends_at,
     })
