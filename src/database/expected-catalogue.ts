@@ -71,4 +71,14 @@ export const EXPECTED_CATALOGUE: Readonly<Record<number, Readonly<Record<string,
     'table workers':
       'worker text collate "C" not null; started_at timestamp with time zone not null; seen_at timestamp with time zone not null; concurrency integer not null; busy integer not null; queues json not null; kinds json not null',
   },
+  3: {
+    'index lock_waiters_pkey': 'primary key on lock_waiters using btree (name, holder)',
+    'index lock_waiters_seen': 'index on lock_waiters using btree (seen_at)',
+    'index locks_end': 'index on locks using btree (expires_at)',
+    'index locks_pkey': 'primary key on locks using btree (name)',
+    'table lock_waiters':
+      'name text collate "C" not null; holder text collate "C" not null; seen_at timestamp with time zone not null',
+    'table locks':
+      'name text collate "C" not null; holder text collate "C"; owner text not null; token bigint not null; acquired_at timestamp with time zone not null; expires_at timestamp with time zone not null; ttl_ms double precision not null',
+  },
 }

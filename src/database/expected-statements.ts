@@ -8,6 +8,7 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   announce_waits: 'text, text, text → integer',
   append_rollups: 'text, text → integer',
   bound_transaction: 'text → text, integer',
+  break_lock: 'text, text, boolean → text',
   cancel_jobs: 'text, text, text, text, text, text → text, text, text, integer, text',
   cancelled_runs: 'text → text, integer, text',
   claim_handles:
@@ -33,6 +34,7 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   get_job:
     'text, text → text, text, text, integer, text, text, text, text, double precision, text, double precision, text, integer, integer, text, double precision, boolean, double precision, text, double precision, double precision, double precision, double precision, double precision, double precision, double precision, text, text, text, text, text, text',
   held_leases: 'text, text → text, integer, double precision',
+  held_locks: 'text, text → text, text, double precision',
   job_journal_newest:
     'text, text, text, integer → text, text, double precision, text, integer, integer, text, double precision, double precision, text, text, text, text, text, text, text, text, text',
   job_journal_oldest:
@@ -41,12 +43,15 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
     'text, text, text → text, text, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, boolean, boolean, boolean, double precision, double precision, double precision',
   lapsed_leases:
     'text, text, integer → text, integer, text, text, integer, double precision, double precision, text',
+  leave_lock: 'text, text → text',
   limit_lock_wait: '→ text',
   limit_migration: 'text → text',
   list_jobs_newest:
     'text, text, text, integer, text, text, text, text, text, text, text, text, text, integer, text → integer, text, text, text, text, integer, text, text, text, text, double precision, text, double precision, text, integer, integer, text, double precision, boolean, double precision, text, double precision, double precision, double precision, double precision, double precision, double precision, double precision, text, text, text, text, text, text',
   list_jobs_oldest:
     'text, text, text, integer, text, text, text, text, text, text, text, text, text, integer, text → integer, text, text, text, text, integer, text, text, text, text, double precision, text, double precision, text, integer, integer, text, double precision, boolean, double precision, text, double precision, double precision, double precision, double precision, double precision, double precision, double precision, text, text, text, text, text, text',
+  list_locks:
+    'text, text, integer → text, text, double precision, double precision, double precision, integer',
   list_queues: '→ text, double precision',
   live_catalogue: 'text, json, text → text, text, text, boolean',
   lock_key: 'text, text → integer',
@@ -63,21 +68,26 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   merged_asks: 'text, text → text',
   migration_history: '→ integer, text, text, integer, double precision, text',
   next_due: 'text, text → double precision',
+  notify_channel: 'text, text → integer',
   notify_events: 'text → integer',
   pause_queue: 'text, text, boolean → text',
   place_independent: 'text, text, text, text → text',
   place_keyed: 'text, text, text, text → text',
   places_of_jobs: 'text → text, text',
   prune_jobs: 'text, integer → integer',
+  prune_lock_waiters: 'text, integer → integer',
+  prune_locks: 'text, integer → integer',
   prune_rollups: 'text, integer → integer',
   prune_throttles: 'text, integer → integer',
   read_queues: '→ text, double precision, text',
   record_migration: 'integer, text, text, integer, timestamp with time zone, text →',
   recover_runs: 'text, text, text, text, text → text, integer, text, text, text, text, text',
   redrive_jobs: 'text, text, text, text, text → text',
+  release_locks: 'text, text, boolean → text, text',
   release_reruns: 'text, text → integer, boolean',
   release_reruns_of: 'text, text, text → integer, boolean',
   renew_leases: 'text, text, text → text, integer, double precision',
+  renew_locks: 'text, text → text, text, double precision',
   reschedule_jobs: 'text, text, text, text, double precision, integer, text, text → text',
   resume_queue: 'text, boolean → text',
   sample_clock: '→ double precision',
@@ -89,6 +99,8 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   settled_runs: 'text, text → text, integer',
   stray_leases:
     'text, text → text, integer, text, text, integer, double precision, double precision, text',
+  take_lock:
+    'text, text, text, text, double precision, text, text, text → double precision, double precision, double precision, integer',
   tell_worker: 'text, text, text, text, integer, integer, text, text → text',
   throttle_ask: 'text, text, double precision, text, text → text, boolean, double precision',
   trim_journal: 'text, integer, integer → integer, text',

@@ -3,6 +3,7 @@ import type { JobEvents } from '../core/job-events.ts'
 import { bell } from '../core/wait.ts'
 import type { Lane } from '../database/executor.ts'
 import { halving } from '../database/halving.ts'
+import { forgetLocks } from '../locks/prune-locks.ts'
 import { decodePolicy } from '../jobs/policy.ts'
 import { pruneThrottles } from '../jobs/key-statements.ts'
 import { expiredJobs, expireJobs, pruneJobs } from '../jobs/retention-statements.ts'
@@ -12,7 +13,7 @@ import { forgetRollups } from './rollups.ts'
 
 /**
  * What must be done now and then by somebody, and by any worker: ending jobs that expired before
- * they ran, removing records and throttle windows whose time is over, and shortening long journals. In
+ * they ran, removing records, throttle windows and locks whose time is over, and shortening long journals. In
  * batches, so that no pass holds anything long.
  */
 export interface Housekeeper {
@@ -53,7 +54,10 @@ export function housekeeper(options: HousekeeperOptions): Housekeeper {
 
   async function sweep(): Promise<void> {
     await untilShort(expire)
-    if (passes % PASSES_TO_WINDOWS === 0) await untilShort(pruneWindows)
+    if (passes % PASSES_TO_WINDOWS === 0) {
+      await untilShort(pruneWindows)
+      await untilShort(() => forgetLocks(lane, BATCH))
+    }
     if (hadRecords || passes % PASSES_TO_RECORDS === 0) hadRecords = await removeRecords()
     passes += 1
   }

@@ -55,6 +55,8 @@ describe.each(statements.map((each) => [each.name, each] as const))('%s', (name,
       'workers',
       'rollups',
       'throttles',
+      'locks',
+      'lock_waiters',
       'migrations',
     ])
     expect(tables.map(([, table = '']) => table).filter((table) => !known.has(table))).toEqual([])
