@@ -4,7 +4,10 @@ import { addCleanupCommand } from './commands/cleanup.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addEnqueueCommand } from './commands/enqueue.ts'
 import { addJobsCommands } from './commands/jobs.ts'
+import { addListenCommand } from './commands/listen.ts'
+import { addLocksCommands } from './commands/locks.ts'
 import { addMigrateCommands } from './commands/migrate.ts'
+import { addNotifyCommand } from './commands/notify.ts'
 import { addQueuesCommands } from './commands/queues.ts'
 import { addStatsCommand } from './commands/stats.ts'
 import { addVerifyCommand } from './commands/verify.ts'
@@ -42,6 +45,9 @@ function program(isJson: boolean): Command {
   addJobsCommands(made)
   addCleanupCommand(made)
   addQueuesCommands(made)
+  addLocksCommands(made)
+  addNotifyCommand(made)
+  addListenCommand(made)
   addStatsCommand(made)
   return made
 }

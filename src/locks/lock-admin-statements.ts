@@ -11,7 +11,7 @@ with released as (
   set holder = null, expires_at = $now::text::timestamptz
   where l.name = $name::text
     and l.holder is not null
-    and l.expires_at > $now::text::timestamptz
+    and (l.expires_at > $now::text::timestamptz) is true
   returning l.name
 ),
 hints as (
@@ -45,12 +45,12 @@ select
   (
     select count(*)::int4
     from millrace.lock_waiters w
-    where w.name = l.name and w.seen_at > $now::text::timestamptz - interval '5 seconds'
+    where w.name = l.name and (w.seen_at > $now::text::timestamptz - interval '5 seconds') is true
   ) as waiting
 from millrace.locks l
 where l.name > $after::text
   and l.holder is not null
-  and l.expires_at > $now::text::timestamptz
+  and (l.expires_at > $now::text::timestamptz) is true
 order by l.name
 limit $most::int`,
 )

@@ -38,6 +38,13 @@ import {
   settleRun,
   settleRuns,
 } from '../../src/worker/settle-statements.ts'
+import { listLocks, pruneLocks, pruneLockWaiters } from '../../src/locks/lock-admin-statements.ts'
+  heldLocks,
+  leaveLock,
+  releaseLocks,
+  renewLocks,
+  takeLock,
+} from '../../src/locks/lock-statements.ts'
 import { SEEDED_AT, seededId } from '../support/seed.ts'
 
 /** A statement with parameters as a client would give them. */
@@ -183,6 +190,20 @@ const cleanup = {
   bound: 1_000,
 }
 
+const locks = JSON.stringify(
+  numbers.map((each) => ({ name: `lock ${each}`, holder: `h${each}`, ttl_ms: 30_000 })),
+)
+const take = {
+  name: 'lock 7',
+  holder: 'h8',
+  owner: 'host:1',
+  ttl_ms: 30_000,
+  lapsed_before: now,
+  doubted_at: '-infinity',
+  waiting: '{h8,h9}',
+  now,
+}
+
 export const SAMPLES: readonly PlanSample[] = [
   hot(claimJobs, claim, CLAIM),
   hot(claimJobsWithinCaps, claim, CLAIM),
@@ -255,4 +276,12 @@ export const SAMPLES: readonly PlanSample[] = [
   rare(listJobsNewest, list, RECORD),
   { ...rare(jobJournalOldest, entries, JOURNAL), mayRead },
   { ...rare(jobJournalNewest, entries, JOURNAL), mayRead },
+  hot(renewLocks, { locks, now }, ['locks_pkey']),
+  hot(heldLocks, { locks, now }, ['locks_pkey']),
+  rare(takeLock, take, ['locks_pkey', 'lock_waiters_pkey']),
+  rare(releaseLocks, { locks, announce: true, now }, ['locks_pkey']),
+  rare(leaveLock, { name: 'lock 7', holders: '{h7,h8}' }, ['lock_waiters_pkey']),
+  rare(listLocks, { after: '', most: 1_000, now }, ['locks_pkey', 'lock_waiters_pkey']),
+  rare(pruneLocks, { most: 1_000, now }, ['locks_end']),
+  rare(pruneLockWaiters, { most: 1_000, now }, ['lock_waiters_seen']),
 ]
