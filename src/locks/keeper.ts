@@ -187,6 +187,8 @@ export function lockKeeper(options: LockKeeperOptions): LockKeeper {
   return {
     add(lock) {
       held.add(lock)
+      // Its answer may have come later than its end.
+      loseEnded()
       if (endOf(lock) < watched) watch()
       if (running === undefined) running = run()
       else alarm.ring()

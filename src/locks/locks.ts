@@ -149,7 +149,8 @@ export function locking(options: LockingOptions): Locking {
   async function kept(acquired: Acquired): Promise<Lock> {
     if (!isClosed) {
       const made = heldLock(acquired, context)
-      held.add(made)
+      // One whose answer came after its end is lost already.
+      if (!made.signal.aborted) held.add(made)
       return made
     }
     await table.release([acquired]).catch(() => undefined)
