@@ -94,7 +94,12 @@ export function locking(options: LockingOptions): Locking {
     },
     onFailure: tellFailure,
   })
-  const context: LockContext = { clock, keeper, release: table.release, onOver }
+  const context: LockContext = {
+    clock,
+    keeper,
+    release: (locks) => tracked(table.release(locks)),
+    onOver,
+  }
   const waiting = waitingLines({ clock, table, errorMs, wakeups, onUnlocked: keeper.check })
 
   async function tryLock(name: string, options: LockOptions): Promise<Lock | null> {

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import {
   ClosedError,
+  defineJob,
   InvalidNameError,
   InvalidOptionError,
   open,
   PayloadTooLargeError,
+  typed,
 } from '../../src/index.ts'
 import type { ChannelMessage, Listener } from '../../src/index.ts'
 import { channelName } from '../../src/channels/channel-name.ts'
@@ -66,6 +68,25 @@ test('N1: in a transaction it is said with the commit, and never after a rollbac
   await t.mill.notify('a', 'beside it')
   await t.sql.query('commit')
   expect(await next(listener, 2)).toEqual([said('beside it'), said('in it')])
+})
+
+test('N1: in the transaction of a run it is said when the run is settled with it', async () => {
+  await using t = await setup()
+  const say = defineJob('say', { input: typed<boolean>(), retry: { failures: 1 } })
+  const listener = t.mill.listen('a')
+  await listener.ready()
+  const worker = t.mill.worker().handle(say, (fails, run) =>
+    run.transaction(async (tx) => {
+      await tx.notify('a', fails ? 'undone' : 'done')
+      if (fails) throw new Error('no')
+    }),
+  )
+  await worker.start()
+  for (const fails of [true, false]) {
+    const { id } = await t.mill.enqueue(say, fails)
+    await t.mill.jobs.wait(id)
+  }
+  expect(await next(listener, 1)).toEqual([said('done')])
 })
 
 test('N1: a payload is measured in bytes of UTF-8, and refused before anything is sent', async () => {

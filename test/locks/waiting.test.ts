@@ -168,6 +168,16 @@ test('K1: mill.close() ends waits, tells holders, and releases what they held', 
   await expect(t.mill.lock('x', { ttl: '1s' })).rejects.toThrow(ClosedError)
 })
 
+test('K1: a release that is under way when its client closes is written', async () => {
+  const t = await setup()
+  await using other = await setup({ schema: t.schema })
+  const lock = await t.mill.tryLock('x', { ttl: '10m' })
+  const released = lock?.release()
+  await t.close()
+  expect(await released).toBe(true)
+  expect(await other.mill.locks.list()).toEqual([])
+})
+
 test('K1: withLock releases whatever its function does, and gives what it gave', async () => {
   await using t = await setup()
   expect(await t.mill.withLock('x', { ttl: '10s' }, (lock) => `has ${lock.name}`)).toBe('has x')
