@@ -38,10 +38,11 @@ test('G2: an empty database is missing everything, and nothing is created by loo
   await using database = await freshDatabase()
   await using session = await sessionOn(database.url)
 
+  const newest = await newestReleased()
   expect(await checkDatabase(session, place)).toEqual([
     {
       code: 'missing',
-      what: 'the database has no schema "millrace", this release needs version 2',
+      what: `the database has no schema "millrace", this release needs version ${newest}`,
       command: 'npx millrace migrate up',
     },
   ])

@@ -9,7 +9,9 @@ process.on('disconnect', () => process.exit())
 const mill = await open(url, { schema, logger: false })
 let lock
 
-process.on('message', async (word) => {
+process.on('message', (word) => void act(word))
+
+async function act(word) {
   if (word === 'lock') {
     tell('waiting')
     lock = await mill.lock(name, { ttl })
@@ -19,5 +21,6 @@ process.on('message', async (word) => {
   }
   if (word === 'renew') tell('renewed', { applied: await lock.renew() })
   if (word === 'release') tell('released', { applied: await lock.release() })
-})
+}
+
 tell('ready')
