@@ -39,6 +39,7 @@ import {
   settleRuns,
 } from '../../src/worker/settle-statements.ts'
 import { listLocks, pruneLocks, pruneLockWaiters } from '../../src/locks/lock-admin-statements.ts'
+import {
   heldLocks,
   leaveLock,
   releaseLocks,
