@@ -18,7 +18,7 @@ import { forgetRollups } from './rollups.ts'
  */
 export interface Housekeeper {
   run(): Promise<void>
-  /** One pass now. */
+  /** One whole pass now. */
   sweep(): Promise<void>
   stop(): void
 }
@@ -47,12 +47,17 @@ export function housekeeper(options: HousekeeperOptions): Housekeeper {
 
   async function run(): Promise<void> {
     while (!stopped) {
-      await sweep().catch(options.onFailure)
+      await pass().catch(options.onFailure)
       await alarm.wait(everyMs)
     }
   }
 
   async function sweep(): Promise<void> {
+    hadRecords = true
+    await pass()
+  }
+
+  async function pass(): Promise<void> {
     await untilShort(expire)
     if (passes % PASSES_TO_WINDOWS === 0) {
       await untilShort(pruneWindows)
