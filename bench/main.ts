@@ -1,4 +1,6 @@
 import { startServer } from '../test/support/postgres-server.ts'
+import { contest } from './contest/contest.ts'
+import { CONTEST_USAGE, contestOptions } from './contest/options.ts'
 import { environmentOf, SERVER_SETTINGS } from './environment.ts'
 import { benchOptions, USAGE } from './options.ts'
 import type { BenchOptions } from './options.ts'
@@ -27,5 +29,8 @@ async function bench(options: BenchOptions): Promise<void> {
 }
 
 const words = process.argv.slice(2)
-if (words.includes('--help')) process.stdout.write(USAGE)
-else await bench(benchOptions(words))
+const [command] = words
+if (words.includes('--help')) process.stdout.write(`${USAGE}\n${CONTEST_USAGE}`)
+else if (command === 'peers' || command === 'limit') {
+  await contest(contestOptions(command, words.slice(1)))
+} else await bench(benchOptions(words))

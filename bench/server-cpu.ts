@@ -9,14 +9,25 @@ const MS_PER_TICK = 10
  */
 export function serverCpuMs(postmaster: number): number | null {
   if (process.platform !== 'linux') return null
-  const own = statOf(postmaster)
-  if (own === undefined) return null
-  let ticks = own.ticks + own.ticksOfEnded
+  // A child that ends while the others are read is counted neither as living nor as ended.
+  for (;;) {
+    const before = statOf(postmaster)
+    if (before === undefined) return null
+    const living = ticksOfChildren(postmaster)
+    const after = statOf(postmaster)
+    if (after?.ticksOfEnded === before.ticksOfEnded) {
+      return (after.ticks + after.ticksOfEnded + living) * MS_PER_TICK
+    }
+  }
+}
+
+function ticksOfChildren(postmaster: number): number {
+  let ticks = 0
   for (const pid of readdirSync('/proc')) {
     const stat = /^\d+$/.test(pid) ? statOf(Number(pid)) : undefined
     if (stat?.parent === postmaster) ticks += stat.ticks
   }
-  return ticks * MS_PER_TICK
+  return ticks
 }
 
 interface ProcessStat {

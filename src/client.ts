@@ -13,6 +13,9 @@ import { startCheck, STATEMENT_TIMEOUT, timingOf } from './database/start.ts'
 import { inTurn } from './database/turns-inside.ts'
 import { wakeups } from './database/wakeups.ts'
 import type { Wakeups } from './database/wakeups.ts'
+import { channelsOf } from './channels/channels.ts'
+import type { Channels } from './channels/channels.ts'
+import { notifier } from './channels/notify.ts'
 import { ClosedError } from './errors.ts'
 import { prepareAsk } from './jobs/ask.ts'
 import type { Ask } from './jobs/ask.ts'
@@ -23,7 +26,9 @@ import type { JobKind } from './jobs/kind.ts'
 import { jobsOf } from './jobs/jobs.ts'
 import type { Jobs, JobsParts } from './jobs/jobs.ts'
 import { producer } from './jobs/producer.ts'
-import type { Producer } from './jobs/producer.ts'
+import type { JobProducer, Producer } from './jobs/producer.ts'
+import { locking } from './locks/locks.ts'
+import type { Locking, LockVerbs } from './locks/locks.ts'
 import type { Mill } from './mill.ts'
 import type { OpenSettings } from './open-options.ts'
 import { queueDecisions } from './queues/decisions.ts'
@@ -77,6 +82,7 @@ export async function connect(
       decisions,
       settings,
       doubts: () => timing.databaseClock?.doubts ?? 0,
+      errorMs: () => timing.databaseClock?.errorMs ?? 0,
       onClosed: () => {
         timing.databaseClock?.close()
         stopLogging?.()
@@ -96,6 +102,7 @@ interface ClientParts {
   readonly decisions: QueueDecisions
   readonly settings: OpenSettings
   readonly doubts: () => number
+  readonly errorMs: () => number
   readonly onClosed: () => void
 }
 
@@ -106,11 +113,19 @@ class Client implements Mill {
   readonly schedule: SchedulesParts['schedule']
   readonly enqueue: Producer['enqueue']
   readonly enqueueMany: Producer['enqueueMany']
+  readonly notify: Producer['notify']
+  readonly listen: Channels['listen']
+  readonly locks: LockVerbs['locks']
+  readonly tryLock: LockVerbs['tryLock']
+  readonly lock: LockVerbs['lock']
+  readonly withLock: LockVerbs['withLock']
   readonly #parts: ClientParts
   readonly #enqueuer: ReturnType<typeof enqueuer>
   readonly #decisions: QueueDecisions
   readonly #jobs: JobsParts
   readonly #outlets: EventOutlets
+  readonly #channels: Channels
+  readonly #locking: Locking
   #wakeups: Wakeups | undefined
   #desk: HandleDesk | undefined
   readonly #workers = new Set<Worker>()
@@ -128,19 +143,25 @@ class Client implements Mill {
     const own = this.#producer(this.#enqueuer.enqueue, this.#enqueuer.enqueueMany)
     this.enqueue = own.enqueue
     this.enqueueMany = own.enqueueMany
-    const { clock, events, lane } = parts.statements
+    const { doubts, errorMs, settings, statements } = parts
+    const wakeups = (): Wakeups => this.#listening()
+    const shared = { executor: statements, wake: settings.wake, wakeups }
+    this.#channels = channelsOf(shared)
+    this.notify = this.#channels.notify
+    this.listen = this.#channels.listen
+    this.#locking = locking({ ...shared, doubts, errorMs })
+    const { verbs } = this.#locking
+    this.locks = verbs.locks
+    this.tryLock = verbs.tryLock
+    this.lock = verbs.lock
+    this.withLock = verbs.withLock
+    const { clock, events, lane } = statements
     const runner = (): Runner => lane('read')
-    this.#jobs = jobsOf({
-      runner,
-      clock,
-      events,
-      wakeups: () => this.#listening(),
-      hintUntil: this.#hintUntil,
-    })
+    this.#jobs = jobsOf({ runner, clock, events, wakeups, hintUntil: this.#hintUntil })
     this.jobs = this.#jobs.jobs
     const beside = (): Lane => lane(this.#wakeups === undefined ? 'enqueue' : 'maintenance')
-    this.#outlets = eventOutlets({ clock, events, lane: beside, ...parts.settings })
-    const announce = parts.settings.wake === 'listen'
+    this.#outlets = eventOutlets({ clock, events, lane: beside, ...settings })
+    const announce = settings.wake === 'listen'
     this.queues = queuesOf({ runner, decisions: this.#decisions, announce })
     const { schedule, schedules } = schedulesOf({
       executor: parts.statements,
@@ -162,10 +183,13 @@ class Client implements Mill {
   #producerOn(transaction: Queryable, holder: object = transaction): Producer {
     const inside = <R>(work: (runner: Runner) => Promise<R>): Promise<R> =>
       inTurn(holder, async () => work(await this.#borrow(transaction)))
-    return this.#producer(
-      (ask) => inside((runner) => this.#enqueuer.enqueueOn(runner, ask)),
-      (asks) => inside((runner) => this.#enqueuer.enqueueManyOn(runner, asks)),
-    )
+    return {
+      ...this.#producer(
+        (ask) => inside((runner) => this.#enqueuer.enqueueOn(runner, ask)),
+        (asks) => inside((runner) => this.#enqueuer.enqueueManyOn(runner, asks)),
+      ),
+      notify: notifier(this.#parts.statements.namespace, inside),
+    }
   }
 
   worker(options: WorkerOptions = {}): Worker {
@@ -217,7 +241,9 @@ class Client implements Mill {
     const { statements, engine, onClosed } = this.#parts
     this.#jobs.close()
     try {
+      this.#channels.close()
       await Promise.all([...this.#workers].map((worker) => worker.stop()))
+      await this.#locking.close()
       await this.#desk?.close()
       await this.#enqueuer.idle()
       await this.#outlets.close()
@@ -250,7 +276,7 @@ class Client implements Mill {
   #producer(
     one: (ask: Ask, hasGivenId: boolean) => Promise<EnqueueResult>,
     many: (asks: AsyncIterable<Ask>) => Promise<readonly EnqueueResult[]>,
-  ): Producer {
+  ): JobProducer {
     const { statements, settings } = this.#parts
     const { maxPayload } = settings
     const queues = this.#decisions

@@ -66,7 +66,7 @@ export class InvalidOptionError extends MillraceError {
   }
 }
 
-/** A payload larger than the client's `maxPayload`. Nothing was written. */
+/** A payload larger than the client's `maxPayload`, or than a notification can be. Nothing was written. */
 export class PayloadTooLargeError extends MillraceError {
   readonly code = 'PAYLOAD_TOO_LARGE'
   readonly bytes: number
@@ -74,7 +74,7 @@ export class PayloadTooLargeError extends MillraceError {
 
   constructor(what: string, bytes: number, limit: number) {
     super(
-      `${what} is ${bytes} bytes of JSON, the limit is ${limit}. Store it elsewhere and pass a reference, or raise maxPayload in open().`,
+      `${what} is ${bytes} bytes, the limit is ${limit}. Store it elsewhere and pass a reference; for jobs the limit is maxPayload in open().`,
     )
     this.bytes = bytes
     this.limit = limit
@@ -158,6 +158,38 @@ export class CancelledError extends MillraceError {
     )
     this.id = id
     this.by = by
+  }
+}
+
+/** The lock is not held any more: it ended before it was renewed, was released by hand, or its client was closed. */
+export class LockLostError extends MillraceError {
+  readonly code = 'LOCK_LOST'
+  readonly lock: string
+  /** The token it had; a later holder's is larger. */
+  readonly token: number
+
+  constructor(lock: string, token: number, options?: ErrorOptions) {
+    super(
+      `lock ${shown(lock)} with token ${token} is lost; another may hold it. Stop its work; what writes behind it must refuse older tokens. A longer \`ttl\` bears longer pauses.`,
+      options,
+    )
+    this.lock = lock
+    this.token = token
+  }
+}
+
+/** The lock did not become free within `wait`. */
+export class LockWaitError extends MillraceError {
+  readonly code = 'LOCK_WAIT'
+  readonly lock: string
+  readonly waitMs: number
+
+  constructor(lock: string, waitMs: number) {
+    super(
+      `lock ${shown(lock)} was not free within ${waitMs} ms. Wait longer (\`wait\`), or see who holds it with mill.locks.list().`,
+    )
+    this.lock = lock
+    this.waitMs = waitMs
   }
 }
 

@@ -51,6 +51,16 @@ export type { Worker } from './worker/worker.ts'
 export type { ClaimOptions } from './worker/claim-handles.ts'
 export type { Handle, JobHandle } from './worker/handle.ts'
 
+// Lock
+export type { Lock } from './locks/lock.ts'
+export type { LockOptions, LockWaitOptions } from './locks/lock-options.ts'
+export type { LockListOptions, LockRecord, Locks } from './locks/lock-records.ts'
+export type { LockVerbs } from './locks/locks.ts'
+
+// Notify
+export type { ListenOptions } from './channels/channels.ts'
+export type { ChannelMessage, Listener } from './channels/listener.ts'
+
 // Decide about queues
 export type { QueueRecord, Queues } from './queues/queues.ts'
 export type { QueueDefaults } from './jobs/queue-defaults.ts'
@@ -125,6 +135,8 @@ export {
   InvalidNameError,
   InvalidOptionError,
   LeaseLostError,
+  LockLostError,
+  LockWaitError,
   MigrationError,
   MillraceError,
   NotMigratedError,

@@ -1,7 +1,10 @@
+import type { Listener } from './channels/listener.ts'
+import type { ListenOptions } from './channels/channels.ts'
 import type { Tx } from './database/transaction-types.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import type { JobKind } from './jobs/kind.ts'
 import type { Producer } from './jobs/producer.ts'
+import type { LockVerbs } from './locks/locks.ts'
 import type { Queues } from './queues/queues.ts'
 import type { ScheduleOptions } from './schedules/options.ts'
 import type { ScheduleRecord } from './schedules/record.ts'
@@ -12,7 +15,7 @@ import type { WorkerOptions } from './worker/options.ts'
 import type { Worker } from './worker/worker.ts'
 
 /** A client of one namespace: it enqueues, looks, and makes workers. */
-export interface Mill extends Producer, AsyncDisposable {
+export interface Mill extends Producer, LockVerbs, AsyncDisposable {
   readonly jobs: Jobs
   readonly queues: Queues
   readonly schedules: Schedules
@@ -55,6 +58,20 @@ export interface Mill extends Producer, AsyncDisposable {
   claim<const Kinds extends readonly JobKind[]>(
     options: ClaimOptions<Kinds>,
   ): Promise<readonly JobHandle<Kinds[number]>[]>
-  /** Stops this client's workers, writes what is under way, and ends its connections. */
+  /**
+   * Hears a channel, from now on until it is closed or its iteration is left. All listeners of a
+   * client share one connection. Messages are hints, kept nowhere: after a `resync` some may be missing.
+   *
+   * Throws `InvalidNameError`, and `InvalidOptionError` where the client was opened with `wake: 'poll'`.
+   * The iteration throws `DatabaseError` behind a pooler, where nothing ever arrives.
+   *
+   * @example
+   * for await (const message of mill.listen('prices', { signal })) {
+   *   if (message.type === 'resync') await loadAll()
+   *   else update(JSON.parse(message.payload))
+   * }
+   */
+  listen(channel: string, options?: ListenOptions): Listener
+  /** Stops this client's workers, ends its listeners and waits, releases its locks, writes what is under way, and ends its connections. */
   close(): Promise<void>
 }

@@ -95,6 +95,17 @@ export const LETTERS: readonly Chapter[] = [
     ],
   },
   {
+    title: 'Locks',
+    behaviours: [
+      ['K1', 'one holder, a growing token, waits in the order they came'],
+      ['K2', 'renewed while it is held, lost at its end, and told so'],
+    ],
+  },
+  {
+    title: 'Channels',
+    behaviours: [['N1', 'said to who listens now, and a resync where something may be missing']],
+  },
+  {
     title: 'Migrations and verification',
     behaviours: [
       ['G1', 'migrate up, status, export, grants'],

@@ -24,6 +24,14 @@ export const RACES: readonly string[] = [
   'other default isolation levels',
   'an enqueue awaited inside one’s own embedded transaction',
   'a worker stopped past its leases',
+  'a place in a stream taken before, committed after another',
+  'a sequencing session killed or stopped',
+  'the first publisher of a stream stays open',
+  'everything trimmed, then published',
+  'a consumer that stalls in its batch and is taken over',
+  'two processes of one consumer name',
+  'many workers, one boundary',
+  'an acquisition whose answer was lost; a holder stopped past its ttl',
 ]
 
 export const REPLAYS: readonly string[] = [

@@ -4,7 +4,10 @@ import { addCleanupCommand } from './commands/cleanup.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addEnqueueCommand } from './commands/enqueue.ts'
 import { addJobsCommands } from './commands/jobs.ts'
+import { addListenCommand } from './commands/listen.ts'
+import { addLocksCommands } from './commands/locks.ts'
 import { addMigrateCommands } from './commands/migrate.ts'
+import { addNotifyCommand } from './commands/notify.ts'
 import { addQueuesCommands } from './commands/queues.ts'
 import { addSchedulesCommands } from './commands/schedules.ts'
 import { addStatsCommand } from './commands/stats.ts'
@@ -44,6 +47,9 @@ function program(isJson: boolean): Command {
   addCleanupCommand(made)
   addQueuesCommands(made)
   addSchedulesCommands(made)
+  addLocksCommands(made)
+  addNotifyCommand(made)
+  addListenCommand(made)
   addStatsCommand(made)
   return made
 }

@@ -17,8 +17,8 @@ export function wait(clock: Clock, ms: number, signal?: AbortSignal): Promise<vo
 /** A bell that a loop waits for: rung while nobody waits, it is heard by the next wait. */
 export interface Bell {
   ring(): void
-  /** Resolves when rung or after `ms`, whichever comes first. */
-  wait(ms: number): Promise<void>
+  /** Resolves when rung, true, or after `ms`, false, whichever comes first. */
+  wait(ms: number): Promise<boolean>
 }
 
 export function bell(clock: Clock): Bell {
@@ -32,15 +32,15 @@ export function bell(clock: Clock): Bell {
     wait(ms) {
       if (rung) {
         rung = false
-        return Promise.resolve()
+        return Promise.resolve(true)
       }
       return new Promise((resolve) => {
         const cancel = clock.after(ms, finish)
         function finish(): void {
           cancel()
           wake = undefined
+          resolve(rung)
           rung = false
-          resolve()
         }
         wake = finish
       })

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { halving } from './halving.ts'
 
 /**
@@ -8,6 +9,8 @@ import { halving } from './halving.ts'
  */
 export interface Batcher<Item, Result> {
   add(item: Item): Promise<Result>
+  /** The same for what is answered in its own way: a promise for each of thousands is a burden. */
+  put(item: Waiting<Item, Result>): void
   /** Items added and not answered yet. */
   readonly size: number
   /** Resolves when everything added so far is answered. */
@@ -24,10 +27,11 @@ export interface BatcherOptions<Item, Result> {
 export const MOST_ROWS = 5_000
 export const MOST_BYTES = 8_000_000
 
-interface Waiting<Item, Result> {
+/** An item and where its answer goes. */
+export interface Waiting<Item, Result> {
   readonly item: Item
-  readonly resolve: (result: Result) => void
-  readonly reject: (error: unknown) => void
+  resolve(result: Result): void
+  reject(error: unknown): void
 }
 
 export function batcher<Item, Result>(
@@ -38,8 +42,9 @@ export function batcher<Item, Result>(
   let running: Promise<void> | undefined
 
   async function run(): Promise<void> {
-    // One turn of the microtask queue: calls made together leave together.
-    await Promise.resolve()
+    // One turn of the event loop: calls made together leave together, and so do those of callbacks
+    // that came in together.
+    await nextTurn()
     while (waiting.length > 0) {
       const count = fitting(waiting.map((each) => options.bytes(each.item)))
       const batch = waiting.slice(0, count)
@@ -66,11 +71,16 @@ export function batcher<Item, Result>(
     inFlight -= batch.length
   }
 
+  function put(item: Waiting<Item, Result>): void {
+    waiting.push(item)
+    running ??= run()
+  }
+
   return {
+    put,
     add(item) {
       return new Promise((resolve, reject) => {
-        waiting.push({ item, resolve, reject })
-        running ??= run()
+        put({ item, resolve, reject })
       })
     },
     get size() {

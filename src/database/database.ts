@@ -62,6 +62,10 @@ export interface Listening extends AsyncDisposable {
   close(): Promise<void>
   /** A round trip on the listening connection; rejects when it is dead. Finds half-open sockets. */
   ping(timeoutMs: number): Promise<void>
+  /** Listens on one more channel, on the same connection; resolves once it does. */
+  add(channel: string, onNotification: (payload: string) => void): Promise<void>
+  /** No more of a channel that was added. */
+  remove(channel: string): Promise<void>
 }
 
 /** A database library with the configuration of one database. */

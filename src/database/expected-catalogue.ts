@@ -72,14 +72,13 @@ export const EXPECTED_CATALOGUE: Readonly<Record<number, Readonly<Record<string,
       'worker text collate "C" not null; started_at timestamp with time zone not null; seen_at timestamp with time zone not null; concurrency integer not null; busy integer not null; queues json not null; kinds json not null',
   },
   3: {
-    'column journal.boundary': 'timestamp with time zone',
-    'column journal.schedule': 'text collate "C"',
-    'index journal_fires':
-      'unique index on journal using btree (schedule, boundary) WHERE (schedule IS NOT NULL)',
-    'index schedules_due':
-      'index on schedules using btree (next_fire_at) WHERE (paused_at IS NULL)',
-    'index schedules_pkey': 'primary key on schedules using btree (schedule)',
-    'table schedules':
-      'schedule text collate "C" not null; kind text collate "C" not null; queue text collate "C" not null; payload json not null; options json; dedup_key text collate "C"; dedup json; merge text; cron text; timezone text; next_fire_at timestamp with time zone; last_fire_at timestamp with time zone; last_job_id text collate "C"; paused_at timestamp with time zone; lease_ms bigint not null; expires_after_ms bigint; every_ms bigint; catch_up integer not null; revision integer default 1 not null; priority smallint not null; skips_overlap boolean not null',
+    'index lock_waiters_pkey': 'primary key on lock_waiters using btree (name, holder)',
+    'index lock_waiters_seen': 'index on lock_waiters using btree (seen_at)',
+    'index locks_end': 'index on locks using btree (expires_at)',
+    'index locks_pkey': 'primary key on locks using btree (name)',
+    'table lock_waiters':
+      'name text collate "C" not null; holder text collate "C" not null; seen_at timestamp with time zone not null',
+    'table locks':
+      'name text collate "C" not null; holder text collate "C"; owner text not null; token bigint not null; acquired_at timestamp with time zone not null; expires_at timestamp with time zone not null; ttl_ms double precision not null',
   },
 }

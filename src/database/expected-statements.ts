@@ -7,10 +7,8 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   announce_rerun: 'text → integer',
   announce_waits: 'text, text, text → integer',
   append_rollups: 'text, text → integer',
-  await_schedule: 'text → text',
-  begin_fire:
-    'text → text, text, text, text, text, text, text, text, integer, double precision, double precision, text, double precision',
   bound_transaction: 'text → text, integer',
+  break_lock: 'text, text, boolean → text',
   cancel_jobs: 'text, text, text, text, text, text → text, text, text, integer, text',
   cancelled_runs: 'text → text, integer, text',
   claim_handles:
@@ -31,14 +29,12 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   explain_job:
     'text, text, text → text, text, text, text, double precision, double precision, text, text, text, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision',
   extend_lease: 'text, double precision, text, integer, text → double precision',
-  fire_schedules: 'text, text, text → text, text, text, text',
   force_cancel_jobs: 'text, text, text, text, text, text → text, text, text, integer, text',
   forget_worker: 'text → text',
   get_job:
     'text, text → text, text, text, integer, text, text, text, text, double precision, text, double precision, text, integer, integer, text, double precision, boolean, double precision, text, double precision, double precision, double precision, double precision, double precision, double precision, double precision, text, text, text, text, text, text',
-  get_schedule:
-    'text → text, text, text, text, text, text, text, text, double precision, integer, boolean, integer, double precision, double precision, text, double precision',
   held_leases: 'text, text → text, integer, double precision',
+  held_locks: 'text, text → text, text, double precision',
   job_journal_newest:
     'text, text, text, integer → text, text, double precision, text, integer, integer, text, double precision, double precision, text, text, text, text, text, text, text, text, text',
   job_journal_oldest:
@@ -47,15 +43,16 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
     'text, text, text → text, text, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, boolean, boolean, boolean, double precision, double precision, double precision',
   lapsed_leases:
     'text, text, integer → text, integer, text, text, integer, double precision, double precision, text',
+  leave_lock: 'text, text → text',
   limit_lock_wait: '→ text',
   limit_migration: 'text → text',
   list_jobs_newest:
     'text, text, text, integer, text, text, text, text, text, text, text, text, text, integer, text → integer, text, text, text, text, integer, text, text, text, text, double precision, text, double precision, text, integer, integer, text, double precision, boolean, double precision, text, double precision, double precision, double precision, double precision, double precision, double precision, double precision, text, text, text, text, text, text',
   list_jobs_oldest:
     'text, text, text, integer, text, text, text, text, text, text, text, text, text, integer, text → integer, text, text, text, text, integer, text, text, text, text, double precision, text, double precision, text, integer, integer, text, double precision, boolean, double precision, text, double precision, double precision, double precision, double precision, double precision, double precision, double precision, text, text, text, text, text, text',
+  list_locks:
+    'text, text, integer → text, text, double precision, double precision, double precision, integer',
   list_queues: '→ text, double precision',
-  list_schedules:
-    '→ text, text, text, text, text, text, text, text, double precision, integer, boolean, integer, double precision, double precision, text, double precision',
   live_catalogue: 'text, json, text → text, text, text, boolean',
   lock_key: 'text, text → integer',
   lock_lease: 'text, integer, text → integer',
@@ -64,7 +61,6 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   look_at_key:
     'text, text, text, text → text, double precision, text, text, double precision, text, text, text, text, integer, integer, text, text',
   look_before_marks: 'text, text → text, integer, integer, double precision, text',
-  mark_fire: 'text, text, text, text → text',
   matching_jobs:
     'text, text, text, integer, text, text, text, text, text, text, text, text, text, integer → integer, text, text',
   merge_into_key:
@@ -72,42 +68,41 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   merged_asks: 'text, text → text',
   migration_history: '→ integer, text, text, integer, double precision, text',
   next_due: 'text, text → double precision',
+  notify_channel: 'text, text → integer',
   notify_events: 'text → integer',
   pause_queue: 'text, text, boolean → text',
-  pause_schedule: 'text, text, boolean → text',
   place_independent: 'text, text, text, text → text',
   place_keyed: 'text, text, text, text → text',
   places_of_jobs: 'text → text, text',
   prune_jobs: 'text, integer → integer',
+  prune_lock_waiters: 'text, integer → integer',
+  prune_locks: 'text, integer → integer',
   prune_rollups: 'text, integer → integer',
-  prune_schedules: 'text, text, boolean → text',
   prune_throttles: 'text, integer → integer',
   read_queues: '→ text, double precision, text',
   record_migration: 'integer, text, text, integer, timestamp with time zone, text →',
   recover_runs: 'text, text, text, text, text → text, integer, text, text, text, text, text',
   redrive_jobs: 'text, text, text, text, text → text',
-  register_schedule:
-    'text, text, text, text, text, text, text, text, text, text, text, double precision, double precision, double precision, integer, integer, boolean, boolean → text',
+  release_locks: 'text, text, boolean → text, text',
   release_reruns: 'text, text → integer, boolean',
   release_reruns_of: 'text, text, text → integer, boolean',
-  remove_schedule: 'text, boolean → text',
   renew_leases: 'text, text, text → text, integer, double precision',
+  renew_locks: 'text, text → text, text, double precision',
   reschedule_jobs: 'text, text, text, text, double precision, integer, text, text → text',
   resume_queue: 'text, boolean → text',
-  resume_schedule: 'text, text, integer, boolean → text',
   sample_clock: '→ double precision',
   save_carry: 'text, integer, text, text → text',
   save_progress: 'text, text → text',
   set_queue_defaults: 'text, text, boolean → text',
-  settle_runs: 'text, text, text, text, text → text, integer, text, text, text, text, text',
+  settle_run: 'text, text, text, text, text → text, integer, text, text, text, text, text',
+  settle_runs: 'text, text, text, text, text → integer, text, text',
   settled_runs: 'text, text → text, integer',
-  soonest_schedules:
-    'text, integer → text, text, text, text, text, text, text, text, double precision, integer, boolean, integer, double precision, double precision, text, double precision',
   stray_leases:
     'text, text → text, integer, text, text, integer, double precision, double precision, text',
+  take_lock:
+    'text, text, text, text, double precision, text, text, text → double precision, double precision, double precision, integer',
   tell_worker: 'text, text, text, text, integer, integer, text, text → text',
   throttle_ask: 'text, text, double precision, text, text → text, boolean, double precision',
   trim_journal: 'text, integer, integer → integer, text',
-  undeclared_schedules: 'text, text → text',
   waiting_levels: 'text, text → text, integer',
 }

@@ -15,6 +15,7 @@ export type SentHint =
   | SchedulesHint
   | RerunHint
   | EventsHint
+  | LockHint
 
 /** A job of this queue is due at this instant (milliseconds since the Unix epoch), past or future. */
 export interface DueHint {
@@ -51,6 +52,12 @@ export interface EventsHint {
   readonly text: string
 }
 
+/** `lock`: a lock of this name was released by its holder. `unlock`: by somebody else, whom its holder does not know. */
+export interface LockHint {
+  readonly type: 'lock' | 'unlock'
+  readonly name: string
+}
+
 /** An ask waits for the end of a run of its key: look for it each second until it is due. */
 export interface RerunHint {
   readonly type: 'rerun'
@@ -58,7 +65,7 @@ export interface RerunHint {
 
 /**
  * Reads a payload: `due <milliseconds since the epoch> <queue>`, `cancel <worker>`, `wait <id>`,
- * `ended <id>`, `events <list>`, `queues`, `schedules` or `rerun`, where the last part is the rest, whatever it holds. Answers
+ * `ended <id>`, `events <list>`, `lock <name>`, `unlock <name>`, `queues`, `schedules` or `rerun`, where the last part is the rest, whatever it holds. Answers
  * undefined for anything else: a newer release may send more words.
  */
 export function parseHint(payload: string): SentHint | undefined {
@@ -78,6 +85,9 @@ export function parseHint(payload: string): SentHint | undefined {
       return { type: word, id: rest }
     case 'events':
       return { type: word, text: rest }
+    case 'lock':
+    case 'unlock':
+      return { type: word, name: rest }
     default:
       return undefined
   }
@@ -93,4 +103,4 @@ const HINT_WITHIN = 30_000
 
 // SQL may send a fraction of a millisecond with it.
 const DUE = /^due (-?\d{1,15}(?:\.\d+)?) (.+)$/s
-const NAMED = /^(cancel|wait|ended|events) (.+)$/s
+const NAMED = /^(cancel|wait|ended|events|lock|unlock) (.+)$/s

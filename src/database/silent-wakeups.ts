@@ -4,6 +4,7 @@ import type { Wakeups } from './wakeups.ts'
 export function silentWakeups(): Wakeups {
   return {
     subscribe: () => () => undefined,
+    hear: () => () => undefined,
     isListening: false,
     problem: undefined,
     close: () => Promise.resolve(),

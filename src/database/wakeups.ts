@@ -1,6 +1,8 @@
 import type { Clock } from '../core/clock.ts'
 import { wait } from '../core/wait.ts'
 import type { Engine, Listening } from './database.ts'
+import { ears } from './ears.ts'
+import type { Ear } from './ears.ts'
 import { parseHint, type WakeHint } from './hint.ts'
 
 /**
@@ -19,6 +21,8 @@ export interface Wakeups extends AsyncDisposable {
    * The function it answers ends that.
    */
   subscribe(handler: (hint: WakeHint) => void): () => void
+  /** Hears another channel on the same connection, until the function it answers is called. */
+  hear(channel: string, ear: Ear): () => void
   /** True while notifications are known to arrive. */
   readonly isListening: boolean
   /** Why nothing is heard at present, or undefined. */
@@ -51,6 +55,7 @@ class ListeningWakeups implements Wakeups {
   readonly #channel: string
   readonly #tempo: Tempo
   readonly #handlers = new Set<(hint: WakeHint) => void>()
+  readonly #ears = ears()
   readonly #loop: Promise<void>
   #stage = new AbortController()
   #isClosed = false
@@ -71,6 +76,10 @@ class ListeningWakeups implements Wakeups {
     return () => this.#handlers.delete(subscription)
   }
 
+  hear(channel: string, ear: Ear): () => void {
+    return this.#ears.add(channel, ear)
+  }
+
   get isListening(): boolean {
     return this.#isListening
   }
@@ -82,6 +91,7 @@ class ListeningWakeups implements Wakeups {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#handlers.clear()
+    this.#ears.clear()
     this.#stage.abort()
     await this.#loop
   }
@@ -117,7 +127,7 @@ class ListeningWakeups implements Wakeups {
       })
       try {
         await this.#prove(first.signal, stage.signal)
-        this.#begin()
+        this.#begin(listening, stage)
         while (await this.#isStillThere(listening, stage.signal)) pings += 1
       } finally {
         this.#end()
@@ -127,6 +137,7 @@ class ListeningWakeups implements Wakeups {
     } catch (error) {
       this.#problem = error
     }
+    this.#ears.end(this.#problem)
     return pings > 0
   }
 
@@ -142,13 +153,14 @@ class ListeningWakeups implements Wakeups {
     }
     await wait(this.#tempo.clock, PROOF_WITHIN, AbortSignal.any([first, stage]))
     if (first.aborted) return
-    throw stage.aborted ? stage.reason : new Error(UNHEARD)
+    throw stage.aborted ? stage.reason : new UnheardError()
   }
 
-  #begin(): void {
+  #begin(listening: Listening, stage: AbortController): void {
     if (this.#isClosed) return
     this.#isListening = true
     this.#problem = undefined
+    this.#ears.begin(listening, (error) => stage.abort(error))
     this.#deliver({ type: 'resync' })
   }
 
@@ -179,6 +191,13 @@ class ListeningWakeups implements Wakeups {
 const NOTIFY = {
   name: 'prove_listening',
   text: 'select count(pg_notify($1::text, $2::text))::int4 as sent',
+}
+
+/** A pooler in transaction mode: to try again will not help. */
+export class UnheardError extends Error {
+  constructor() {
+    super(UNHEARD)
+  }
 }
 
 const UNHEARD =

@@ -31,7 +31,8 @@ export const ASK_COLUMNS = `
 /**
  * Writes the asks of a CTE. Bodies first, places from their RETURNING: an id that exists already
  * gets neither, so that the same ask again is a no-op even when its job has ended. In id order, so
- * that two batches with the same ids wait for each other and never deadlock (M6).
+ * that two batches with the same ids wait for each other and never deadlock (M6). The asks hold an id
+ * once: a place then needs no look whether it is taken, which costs a WAL record a row (48 bytes).
  */
 export const insertAsks = (asks: string): string => `
 body as (
@@ -51,7 +52,6 @@ place as (
     a.lease_ms, 0, 0
   from body
   join ${asks} a on a.id = body.id
-  on conflict (job_id) do nothing
   returning queue, due_at
 )`
 

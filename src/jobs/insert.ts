@@ -7,14 +7,24 @@ import { enqueueJobs } from './enqueue-statements.ts'
 import type { EnqueueParams } from './enqueue-statements.ts'
 import type { EnqueueResult } from './job.ts'
 
-/** One statement for asks without a key; gives the ids that were not there before. */
+/** One statement for asks without a key, each id once; gives the ids that were not there before. */
 export async function insertRows(
   runner: Runner,
   asks: readonly Ask[],
   given: Omit<EnqueueParams, 'asks'>,
 ): Promise<ReadonlySet<string>> {
-  const rows = await runner.run(enqueueJobs, { ...given, asks: JSON.stringify(asks.map(askRow)) })
+  const rows = await runner.run(enqueueJobs, {
+    ...given,
+    asks: JSON.stringify(onceById(asks).map(askRow)),
+  })
   return new Set(rows.map(({ id }) => id))
+}
+
+/** Of asks with the same id the first. */
+function onceById(asks: readonly Ask[]): readonly Ask[] {
+  const firsts = new Map<string, Ask>()
+  for (const ask of asks) if (!firsts.has(ask.id)) firsts.set(ask.id, ask)
+  return firsts.size === asks.length ? asks : [...firsts.values()]
 }
 
 /** The answer to each ask, in order. The same id twice in one call: the first of the two was inserted. */

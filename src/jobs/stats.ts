@@ -50,7 +50,7 @@ export interface Stats {
 }
 
 /** A worker not seen for so long is taken for gone: twice as long as between two of its signs. */
-export const ALIVE_FOR = 60_000
+export const ALIVE_FOR = 120_000
 const ROLLED_FOR = 60_000
 
 export async function readStats(runner: Runner, clock: Clock): Promise<Stats> {

@@ -123,7 +123,10 @@ export function queueDecisions(options: DecisionsOptions): QueueDecisions {
   }
 
   // Asked each second, since a listener may be lost at any time; read only when it is time.
-  async function keepFresh(watcher: Watcher, pause: (ms: number) => Promise<void>): Promise<void> {
+  async function keepFresh(
+    watcher: Watcher,
+    pause: (ms: number) => Promise<unknown>,
+  ): Promise<void> {
     const { runner, wakeups, onFailure } = watcher
     while (watchers.has(watcher)) {
       const every = wakeups.isListening ? HEARD_EVERY : BLIND_EVERY

@@ -34,7 +34,7 @@ export interface ClaimLoopOptions {
   readonly pollMs: () => number
   /** Too many ended runs wait to be written: no new ones until they are. */
   readonly isBehind: () => boolean
-  readonly start: (row: ClaimedRow) => void
+  readonly take: (rows: readonly ClaimedRow[]) => void
   /** What a claim brought that came after the stop: to be handed back. */
   readonly handBack: (rows: readonly ClaimedRow[]) => void
   readonly onFailure: (error: unknown) => void
@@ -51,6 +51,8 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
   const { clock, claimer, slots, marks } = options
   const alarm = bell(clock)
   let stopped = false
+  let isFull = false
+  let isQuiet = false
   let retry = FIRST_RETRY
   let failurePause = FIRST_FAILURE_PAUSE
   let cancelHint: (() => void) | undefined
@@ -59,9 +61,10 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
 
   async function run(): Promise<void> {
     while (!stopped) {
-      const mustWait = slots.free() === 0 || options.isBehind()
+      isFull = slots.free() === 0
+      const mustWait = isFull || options.isBehind()
       const pause = await (mustWait ? meanwhile() : step())
-      if (pause > 0 && !stopped) await alarm.wait(pause)
+      if (pause > 0 && !stopped) isQuiet = !(await alarm.wait(pause)) && pause > LOOK_BACK_BEFORE
     }
     cancelHint?.()
     await lookingBack
@@ -76,6 +79,9 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
   /** One claim; gives how long to sleep after it, 0 to go on. */
   async function step(): Promise<number> {
     try {
+      // Nothing was heard of for long: a look says whether a claim is worth while.
+      const quiet = isQuiet ? await untilNextDue() : 0
+      if (quiet > 0) return sleepFor(quiet)
       const claim = await claimer.claim()
       take(claim)
       failurePause = FIRST_FAILURE_PAUSE
@@ -84,7 +90,7 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
         lookBackBeside()
         return 0
       }
-      return stopped ? 0 : await untilDue()
+      return stopped ? 0 : sleepFor(await untilNextDue())
     } catch (error) {
       options.onFailure(error)
       failurePause = Math.min(LONGEST_RETRY, failurePause * 2)
@@ -94,13 +100,16 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
 
   function take(claim: Claim): void {
     if (stopped) options.handBack(claim.jobs)
-    else for (const row of claim.jobs) options.start(row)
+    else options.take(claim.jobs)
   }
 
-  async function untilDue(): Promise<number> {
+  async function untilNextDue(): Promise<number> {
     const due = await claimer.nextDue()
     const poll = options.pollMs()
-    const untilNext = due === null ? poll : Math.min(poll, due - clock.now())
+    return due === null ? poll : Math.min(poll, due - clock.now())
+  }
+
+  function sleepFor(untilNext: number): number {
     const isLooking = lookBackBeside()
     if (untilNext <= 0) return nextRetry()
     return isLooking ? untilNext : Math.min(untilNext, claimer.untilLookBack(), LOOK_BACK_BEFORE)
@@ -143,7 +152,7 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
       else ringAt(hint.dueAt)
     },
     slotGiven() {
-      if (slots.free() === 1 || options.hasCaps) alarm.ring()
+      if ((isFull && slots.free() > 0) || options.hasCaps) alarm.ring()
     },
     caughtUp: alarm.ring,
     stop() {

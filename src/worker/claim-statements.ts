@@ -126,7 +126,8 @@ chosen as materialized (
 )`
 
 // M1: the rows that were chosen and locked are deleted by ctid, all else reads what the DELETE
-// returned. A stray lease never fails a claim (C8), a missing body comes back as NULL.
+// returned. A stray lease never fails a claim (C8); it is looked for, since `on conflict` writes a
+// record a row to the WAL (48 bytes). A missing body comes back as NULL.
 const take = (leaseMs: string): string => `
 gone as (
   delete from millrace.ready
@@ -141,7 +142,7 @@ leased as (
     job_id, $worker::text, queue, kind, priority, $now::text::timestamptz, $now::text::timestamptz + ${leaseMs} * interval '1 millisecond',
     due_at, expires_at, lease_ms, run + 1, failures, dedup_key
   from gone
-  on conflict (job_id) do nothing
+  where (select true from millrace.leases l where l.job_id = gone.job_id limit 1) is not true
   returning job_id, run, kind, queue, priority, failures, due_at, lease_ms, lease_ends_at
 )
 select

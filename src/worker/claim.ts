@@ -15,6 +15,7 @@ import { levels } from './levels.ts'
 import type { Marks } from './marks.ts'
 import { inOrder, lowerMarks, planClaim, recordWalk } from './probes.ts'
 import type { ClaimPlan, ProbeSpace, Room } from './probes.ts'
+import { alternating, isCut, shareOfQueue } from './queue-turns.ts'
 import { forgetEmpty, withShares } from './shares.ts'
 import type { Slots } from './slots.ts'
 import type { Strays } from './strays.ts'
@@ -79,7 +80,9 @@ export function claimer(options: ClaimerOptions): Claimer {
     await strays.returnAll()
     await lookAtLevels()
     const most = Math.min(LARGEST_CLAIM, slots.free())
-    const plan = planOf(most)
+    // What waits for slots is shared among the queues, so that they take turns as before.
+    const share = shareOfQueue(most, { idle: slots.idle, queues: space.queues.length })
+    const plan = planOf(most, share)
     if (plan.rows.length === 0) return { jobs: [], hasMore: false }
     // A machine that slept would claim with leases that are over already.
     await options.claimLane.ready()
@@ -87,11 +90,13 @@ export function claimer(options: ClaimerOptions): Claimer {
     const now = clock.now()
     const jobs = inOrder(await take(plan, { most, now }), plan)
     recordWalk(plan, jobs, { space, marks, now, most })
-    return recorded(plan, jobs, most)
+    const claimed = recorded(plan, jobs, most)
+    if (share === most) return claimed
+    return { jobs: alternating(jobs), hasMore: claimed.hasMore || isCut(plan, jobs) }
   }
 
-  function planOf(most: number): ClaimPlan {
-    const plan = planClaim(space, { slots: open(slots), marks, turn, most })
+  function planOf(most: number, share: number): ClaimPlan {
+    const plan = planClaim(space, { slots: open(slots), marks, turn, most, share })
     return ratio === null ? plan : withShares(plan, { levels: known, ratio })
   }
 

@@ -11,7 +11,7 @@ import { checkClaim } from './claim-handles.ts'
 import type { CheckedClaim, ClaimOptions } from './claim-handles.ts'
 import { claimHandles } from './claim-statements.ts'
 import type { ClaimedRow } from './claim-statements.ts'
-import { inputOf } from './execute.ts'
+import { inputOf } from './run-values.ts'
 import { afterUndecodable } from './fate.ts'
 import type { RunOfJob } from './fate.ts'
 import { freedKeys } from './freed-keys.ts'
@@ -162,13 +162,13 @@ export function handleDesk(options: HandleDeskOptions): HandleDesk {
     const definition = definitionOf(kind)
     try {
       const input = await inputOf(row, kind)
-      const state = runState(definition, { input, stored: row.carry, remarks: job.remarks })
+      const state = runState(definition, input, row.carry)
       const leaseMs = asked.leaseMs ?? row.lease_ms
       const handle = handleOf(
         { row, job, definition, input, state, leaseMs },
         {
           clock,
-          settle: ({ fate, leaseEndsAt }) => settle({ fate, leaseEndsAt }, asked),
+          settle: ({ fate, leaseEndsAt }) => settle({ fate, of: row, leaseEndsAt }, asked),
           extend,
           onDecided: (decided) => undecided.delete(decided),
         },
@@ -178,7 +178,9 @@ export function handleDesk(options: HandleDeskOptions): HandleDesk {
     } catch (error) {
       const fate = afterUndecodable(job, error)
       const leaseEndsAt = (): number => row.lease_ends_at
-      await settling.settle({ fate, leaseEndsAt }).catch(warn.of('a claimed job cannot be read'))
+      await settling
+        .settle({ fate, of: row, leaseEndsAt })
+        .catch(warn.of('a claimed job cannot be read'))
       return null
     }
   }

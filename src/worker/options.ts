@@ -28,6 +28,12 @@ export interface WorkerOptions {
   failures?: number | undefined
   /** How long `stop` lets runs end before their jobs are handed back. Default 30 s; 0 hands back at once. */
   grace?: Duration | undefined
+  /**
+   * How many jobs may be claimed before there is a slot for them, while runs are so short that they
+   * begin within 50 ms. Default 1 000; 0 claims only what there are slots for. A process that is
+   * killed counts as a failure of those too.
+   */
+  ahead?: number | undefined
   /** How often to look for work that no hint announced. Default 30 s with a listener, else 1 s. */
   poll?: Duration | undefined
 }
@@ -42,6 +48,7 @@ export interface WorkerSetup {
   readonly ratio: number | null
   /** Null: as each job says. */
   readonly failures: number | null
+  readonly ahead: number
   readonly pollMs: number
   /** The poll while no hints arrive. */
   readonly blindPollMs: number
@@ -54,6 +61,7 @@ export interface CheckedWorkerOptions {
   readonly concurrency: number
   readonly ratio: number | null
   readonly failures: number | null
+  readonly ahead: number
   readonly graceMs: number
   readonly pollMs: number | null
 }
@@ -62,19 +70,21 @@ export const LISTENING_POLL = 30_000
 const BLIND_POLL = 1_000
 const GRACE = 30_000
 const CONCURRENCY = 10
+const AHEAD = 1_000
 const RATIO = 4
 const LARGEST_RATIO = 1_000
-const OPTIONS = ['queues', 'concurrency', 'fairness', 'failures', 'grace', 'poll']
+const OPTIONS = ['queues', 'concurrency', 'fairness', 'failures', 'ahead', 'grace', 'poll']
 
 export function checkWorkerOptions(options: WorkerOptions): CheckedWorkerOptions {
   checkOptions('worker()', options, OPTIONS)
-  const { queues, concurrency = CONCURRENCY, fairness, failures, grace, poll } = options
+  const { queues, concurrency = CONCURRENCY, fairness, failures, ahead, grace, poll } = options
   return {
     queues: queues === undefined ? null : namesOf(queues),
     queueCaps: queues === undefined || isList(queues) ? new Map() : capsOf(queues),
     concurrency: count('concurrency', concurrency),
     ratio: ratioOf(fairness),
     failures: failures === undefined ? null : count('failures', failures),
+    ahead: ahead === undefined || ahead === 0 ? (ahead ?? AHEAD) : count('ahead', ahead),
     graceMs: grace === undefined ? GRACE : milliseconds('grace', grace, { zero: true }),
     pollMs: poll === undefined ? null : milliseconds('poll', poll),
   }
@@ -92,6 +102,7 @@ export function setupOf(
     concurrency: options.concurrency,
     ratio: options.ratio,
     failures: options.failures,
+    ahead: options.ahead,
     pollMs: options.pollMs ?? LISTENING_POLL,
     blindPollMs: Math.min(options.pollMs ?? BLIND_POLL, BLIND_POLL),
   }

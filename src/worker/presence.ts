@@ -27,7 +27,7 @@ export interface PresenceOptions {
 }
 
 /** A worker not seen for twice as long is taken for gone. */
-export const TELL_EVERY = 30_000
+export const TELL_EVERY = 60_000
 const FORGET_AFTER = 86_400_000
 
 export function presence(options: PresenceOptions): Presence {
@@ -49,7 +49,7 @@ export function presence(options: PresenceOptions): Presence {
       worker,
       started_at: startedAt,
       concurrency: setup.concurrency,
-      busy: slots.taken,
+      busy: slots.busy,
       queues: JSON.stringify(capsByName(setup.queues, (queue) => setup.queueCaps.get(queue))),
       kinds: JSON.stringify(
         capsByName(setup.kinds.keys(), (kind) => setup.kinds.get(kind)?.concurrency),

@@ -65,9 +65,11 @@ export function planClaim(
     readonly marks: Marks
     readonly turn: number
     readonly most: number
+    /** At most this many of one queue, so that its jobs do not wait here before those of others. */
+    readonly share?: number
   },
 ): ClaimPlan {
-  const { slots, most } = state
+  const { slots, most, share = most } = state
   const lanes = space.lanes.map((lane, index) => ({
     ...lane,
     index,
@@ -75,7 +77,7 @@ export function planClaim(
   }))
   const open = lanes.filter((lane) => lane.most > 0)
   const rows = inTurn(space.queues, state.turn).flatMap((queue, turn) => {
-    const queueMost = Math.min(most, slots.freeOfQueue(queue))
+    const queueMost = Math.min(share, slots.freeOfQueue(queue))
     if (queueMost === 0) return []
     return LEVELS.flatMap((level) =>
       open.map((lane): ProbeRow => {
@@ -129,6 +131,7 @@ export function recordWalk(
 ): void {
   const taken = groupByProbe(claimed, state.space.lanes)
   const isCut = cutByCaps(plan, claimed)
+  const isPassed = passedBy(plan, taken)
   let pulled = 0
   for (const row of plan.rows) {
     const lane = state.space.lanes[row.lane]
@@ -142,8 +145,9 @@ export function recordWalk(
         last: last === undefined ? undefined : { due: last.due_at, id: last.job_id },
         // Once the limit is reached nothing is known of the probes behind.
         exhausted: plan.mustCount
-          ? claimed.length < state.most && rows.length < row.most && !isCut(row)
-          : pulled < state.most,
+          ? rows.length < row.most &&
+            (isPassed(row) || (claimed.length < state.most && !isCut(row)))
+          : pulled < state.most && rows.length < row.most,
         now: state.now,
       },
     )
@@ -181,6 +185,29 @@ function cutByCaps(plan: ClaimPlan, claimed: readonly ClaimedRow[]): (row: Probe
     isFull(row) ||
     (isAnyFull && row.lane_most !== NO_CAP) ||
     row.kinds.reduce((sum, kind) => sum + (ofKind.get(kind) ?? 0), 0) >= row.lane_most
+}
+
+/**
+ * A counted claim that was filled says something, too: within a queue and a lane rows are taken in
+ * order, so that where one was taken all were that had been found in front of it.
+ */
+function passedBy(
+  plan: ClaimPlan,
+  taken: ReadonlyMap<string, readonly ClaimedRow[]>,
+): (row: ProbeRow) => boolean {
+  const furthest = new Map<string, number>()
+  for (const row of plan.rows) {
+    if (!taken.has(probeKey(row.queue, row.level, row.lane))) continue
+    const key = `${row.lane} ${row.queue}`
+    furthest.set(key, Math.max(furthest.get(key) ?? -1, orderOf(row)))
+  }
+  // What has no places comes first.
+  return (row) =>
+    row.places === undefined && orderOf(row) < (furthest.get(`${row.lane} ${row.queue}`) ?? -1)
+}
+
+function orderOf(row: ProbeRow): number {
+  return row.places === undefined ? row.level : row.level + LEVELS.length
 }
 
 function inTurn(queues: readonly string[], turn: number): readonly string[] {

@@ -25,6 +25,8 @@ export interface Recoverer {
   run(): Promise<void>
   /** One pass now. Gives the instant of the next lease to lapse that it saw, or null. */
   sweep(): Promise<number | null>
+  /** Leases are shorter than was known: the next look comes sooner. */
+  hasten(): void
   stop(): void
 }
 
@@ -65,11 +67,12 @@ export function recoverer(options: RecovererOptions): Recoverer {
 
   /** One pass, and how long to wait after it. */
   async function pass(): Promise<number> {
-    if (mustHoldOff()) return options.everyMs()
+    const everyMs = options.everyMs()
+    if (mustHoldOff()) return everyMs
     try {
-      const next = await sweep()
-      if (next === null) return options.everyMs()
-      return Math.max(0, Math.min(options.everyMs(), next + GRACE + 1 - clock.now()))
+      const next = await sweep(everyMs)
+      if (next === null) return everyMs
+      return Math.max(0, Math.min(everyMs, next + GRACE + 1 - clock.now()))
     } catch (error) {
       options.onFailure(error)
       return FAILED_PAUSE
@@ -88,10 +91,10 @@ export function recoverer(options: RecovererOptions): Recoverer {
     return true
   }
 
-  async function sweep(): Promise<number | null> {
+  async function sweep(everyMs: number): Promise<number | null> {
     for (;;) {
       const now = clock.now()
-      const until = now + options.everyMs()
+      const until = now + everyMs
       const rows = await lane.run(lapsedLeases, {
         mark: markText(mark),
         until: instantText(until),
@@ -139,7 +142,8 @@ export function recoverer(options: RecovererOptions): Recoverer {
 
   return {
     run,
-    sweep,
+    sweep: () => sweep(options.everyMs()),
+    hasten: alarm.ring,
     stop() {
       stopped = true
       alarm.ring()

@@ -36,7 +36,7 @@ export interface RerunsOptions {
 }
 
 const WHILE_WAITING = 1_000
-const NOW_AND_THEN = 60_000
+const NOW_AND_THEN = 300_000
 
 export function reruns(options: RerunsOptions): Reruns {
   const { clock, lane, isListening, hintUntil } = options

@@ -28,27 +28,48 @@ export interface Roster {
   readonly shortestLease: number
 }
 
-export function roster(): Roster {
-  const runs = new Map<string, LiveRun>()
+/**
+ * By the job's id alone, which is at hand: a text made of id and number would be hashed anew for each
+ * look. Two runs of one job live here only while one that lost its lease has not ended yet.
+ */
+export function roster(onShorterLease?: () => void): Roster {
+  const latest = new Map<string, LiveRun>()
+  const others = new Set<LiveRun>()
   let shortestLease = Number.POSITIVE_INFINITY
+
+  function get(id: string, run: number): LiveRun | undefined {
+    const found = latest.get(id)
+    if (found === undefined || found.run === run || others.size === 0) {
+      return found?.run === run ? found : undefined
+    }
+    for (const each of others) if (each.id === id && each.run === run) return each
+    return undefined
+  }
+
   return {
     add(run) {
-      runs.set(keyOf(run.id, run.run), run)
-      shortestLease = Math.min(shortestLease, run.leaseMs)
+      const before = latest.get(run.id)
+      if (before !== undefined && before.run !== run.run) others.add(before)
+      latest.set(run.id, run)
+      if (run.leaseMs >= shortestLease) return
+      shortestLease = run.leaseMs
+      onShorterLease?.()
     },
-    remove: (run) => void runs.delete(keyOf(run.id, run.run)),
-    has: (id, run) => runs.has(keyOf(id, run)),
-    get: (id, run) => runs.get(keyOf(id, run)),
-    all: () => runs.values(),
+    remove(run) {
+      if (others.delete(run) || latest.get(run.id) !== run) return
+      latest.delete(run.id)
+    },
+    has: (id, run) => get(id, run) !== undefined,
+    get,
+    *all() {
+      yield* latest.values()
+      yield* others
+    },
     get size() {
-      return runs.size
+      return latest.size + others.size
     },
     get shortestLease() {
       return shortestLease
     },
   }
-}
-
-function keyOf(id: string, run: number): string {
-  return `${id} ${run}`
 }

@@ -40,104 +40,152 @@ export interface RunParts {
   readonly row: ClaimedRow
   readonly job: RunOfJob
   readonly handled: HandledKind
-  readonly state: RunState
   readonly settlement: OwnSettlement
   readonly stop: StopSwitch
   readonly deadline: number | null
+  readonly services: RunServices
   /** The settlement is about to be written: from now on a lease that is gone is no loss. */
-  readonly onSettling: () => void
+  settling(): void
 }
 
 const HISTORY = 100
 const MOST_HISTORY = 10_000
 
 /** The run as its handler sees it: a thin face over its state and its worker. */
-export function runFor(parts: RunParts, services: RunServices): Run {
-  const { row, job, state, settlement, stop, deadline } = parts
-  const key = { id: job.id, run: job.run }
+export function runFor(parts: RunParts, state: RunState): Run {
+  return new Face(parts, state)
+}
 
-  async function checkpoint(): Promise<void> {
-    const carry = state.changedCarry()
-    if (carry === undefined) return
-    if (!(await services.saveCarry(key, carry))) throw new LeaseLostError(job.id, job.run)
-    state.savedCarry(carry)
+/**
+ * Its verbs are made when they are looked up: handlers take them out of their run, as in
+ * `async (input, { enqueue }) => …`, and most runs use none.
+ */
+class Face implements Run {
+  readonly id: string
+  readonly kind: string
+  readonly queue: string
+  readonly number: number
+  readonly failures: number
+  readonly #parts: RunParts
+  readonly #state: RunState
+
+  constructor(parts: RunParts, state: RunState) {
+    const { row, job } = parts
+    this.id = job.id
+    this.kind = row.kind
+    this.queue = row.queue
+    this.number = job.run
+    this.failures = job.failures
+    this.#parts = parts
+    this.#state = state
   }
 
-  return {
-    id: job.id,
-    kind: row.kind,
-    queue: row.queue,
-    number: job.run,
-    failures: job.failures,
-    get signal() {
-      return stop.signal()
-    },
-    get deadline() {
-      return deadline === null ? null : new Date(deadline)
-    },
-    get carry() {
-      return state.carry
-    },
-    set carry(value) {
-      state.carry = value
-    },
-    async history(options = {}) {
+  get signal(): AbortSignal {
+    return this.#parts.stop.signal
+  }
+
+  get deadline(): Date | null {
+    const { deadline } = this.#parts
+    return deadline === null ? null : new Date(deadline)
+  }
+
+  get carry(): unknown {
+    return this.#state.carry
+  }
+
+  set carry(value: unknown) {
+    this.#state.carry = value
+  }
+
+  get history(): Run['history'] {
+    return async (options = {}) => {
       const { limit = HISTORY } = checkOptions('run.history()', options, ['limit'])
-      return services.history(job.id, checkedLimit(limit))
-    },
-    note(text) {
-      state.remarks.note = noteText(text)
-    },
-    attach(json) {
-      state.remarks.attachment = attachmentText(json)
-    },
-    checkpoint() {
-      mustBeUnsettled(settlement, 'checkpoint')
-      const saving = heard(checkpoint())
-      state.saves.push(saving)
+      return this.#parts.services.history(this.id, checkedLimit(limit))
+    }
+  }
+
+  get note(): Run['note'] {
+    return (text) => {
+      this.#parts.job.remarks.note = noteText(text)
+    }
+  }
+
+  get attach(): Run['attach'] {
+    return (json) => {
+      this.#parts.job.remarks.attachment = attachmentText(json)
+    }
+  }
+
+  get checkpoint(): Run['checkpoint'] {
+    return () => {
+      mustBeUnsettled(this.#parts.settlement, 'checkpoint')
+      const saving = heard(checkpoint(this.#parts, this.#state))
+      this.#state.saves.push(saving)
       return saving
-    },
-    progress(done, total) {
-      services.progress(key, {
-        done: checkedCount('done', done),
-        total: total === undefined ? null : checkedCount('total', total),
-      })
-    },
-    pause(until) {
+    }
+  }
+
+  get progress(): Run['progress'] {
+    return (done, total) => {
+      this.#parts.services.progress(
+        { id: this.id, run: this.number },
+        {
+          done: checkedCount('done', done),
+          total: total === undefined ? null : checkedCount('total', total),
+        },
+      )
+    }
+  }
+
+  get pause(): Run['pause'] {
+    return (until) => {
+      const { settlement, services } = this.#parts
       if (settlement.phase === 'open') throw new InvalidOptionError('pause', until, BOTH)
       mustBeUnsettled(settlement, 'pause')
-      state.pausedForMs = pauseMs(until, services.now())
+      this.#state.pausedForMs = pauseMs(until, services.now())
       return pausedWord()
-    },
-    enqueue(kind: JobKind, input?: unknown, options: { readonly id?: unknown } = {}) {
-      mustBeUnsettled(settlement, 'enqueue')
-      state.hasGivenIds ||= options.id !== undefined
-      const ask = heard(prepared(kind, input, options))
-      state.followUps.push(ask)
-      return heard(ask.then(() => undefined))
-    },
-    transaction: (...given: readonly unknown[]) => transact(given),
-  }
-
-  async function prepared(kind: JobKind, input: unknown, options: object): Promise<Ask> {
-    return services.prepareAsk(kind, input, options)
-  }
-
-  function transact(given: readonly unknown[]): Promise<never> {
-    if (state.pausedForMs !== null) {
-      return Promise.reject(new InvalidOptionError('transaction', 'a run that paused', BOTH))
     }
-    const made = settlement.begin(async (doom) =>
-      services.transact(selfSettling(parts, services, doom), given),
-    )
-    return asGiven(made)
   }
+
+  get enqueue(): Run['enqueue'] {
+    return (kind: JobKind, input?: unknown, options: { readonly id?: unknown } = {}) => {
+      const { settlement, services } = this.#parts
+      mustBeUnsettled(settlement, 'enqueue')
+      this.#state.hasGivenIds ||= options.id !== undefined
+      const prepared = async (): Promise<Ask> => services.prepareAsk(kind, input, options)
+      const ask = heard(prepared())
+      this.#state.followUps.push(ask)
+      return heard(ask.then(() => undefined))
+    }
+  }
+
+  get transaction(): Run['transaction'] {
+    return (...given: readonly unknown[]) => transact(this.#parts, this.#state, given)
+  }
+}
+
+async function checkpoint({ job, services }: RunParts, state: RunState): Promise<void> {
+  const carry = state.changedCarry()
+  if (carry === undefined) return
+  const { id, run } = job
+  if (!(await services.saveCarry({ id, run }, carry))) throw new LeaseLostError(id, run)
+  state.savedCarry(carry)
+}
+
+function transact(parts: RunParts, state: RunState, given: readonly unknown[]): Promise<never> {
+  if (state.pausedForMs !== null) {
+    return Promise.reject(new InvalidOptionError('transaction', 'a run that paused', BOTH))
+  }
+  const made = parts.settlement.begin(async (doom) =>
+    parts.services.transact(selfSettling(parts, state, doom), given),
+  )
+  return asGiven(made)
 }
 
 const BOTH = 'a run is settled by its transaction or by a pause, not by both. Use one of them.'
 
-function selfSettling(parts: RunParts, services: RunServices, doom: AbortSignal): SelfSettling {
-  const { row, job, handled, state, onSettling } = parts
+function selfSettling(parts: RunParts, state: RunState, doom: AbortSignal): SelfSettling {
+  const { row, job, handled, services } = parts
   const definition = definitionOf(handled.kind)
   return {
     id: job.id,
@@ -145,7 +193,9 @@ function selfSettling(parts: RunParts, services: RunServices, doom: AbortSignal)
     kind: row.kind,
     leaseMs: row.lease_ms,
     doom,
-    onSettling,
+    onSettling: () => {
+      parts.settling()
+    },
     async settlement(value) {
       const fate = afterReturn(job, services.resultText(definition, value))
       return { fate, followUps: await checkedFollowUps(state) }

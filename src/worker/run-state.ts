@@ -2,58 +2,47 @@ import { decodeJson, encodeJson } from '../core/json.ts'
 import { initialCarry } from '../jobs/carry.ts'
 import type { Ask } from '../jobs/ask.ts'
 import type { Definition } from '../jobs/definition.ts'
-import type { Remarks } from './run.ts'
 
 /**
  * What a handler does to its run, gathered until the run ends: remarks, the carry, a pause, and the
  * jobs to follow it.
  */
-export interface RunState {
-  readonly remarks: Remarks
+export class RunState {
   /** What the handler reads and assigns. */
   carry: unknown
   /** Set by a pause: in how many milliseconds the job is due again. */
-  pausedForMs: number | null
+  pausedForMs: number | null = null
   /** Follow-ups, some perhaps still being checked. */
-  readonly followUps: Promise<Ask>[]
+  readonly followUps: Promise<Ask>[] = []
   /** A follow-up has an id of the handler's choice, which an open transaction may hold as well. */
-  hasGivenIds: boolean
+  hasGivenIds = false
   /** Checkpoints, some perhaps still being written. */
-  readonly saves: Promise<void>[]
+  readonly saves: Promise<void>[] = []
+  /** The carry as it is stored; null where the kind declares none. */
+  #saved: string | null
+
+  constructor(carry: unknown, saved: string | null) {
+    this.carry = carry
+    this.#saved = saved
+  }
+
   /** The carry's text if it differs from what is stored; undefined where it does not. Throws where JSON cannot hold it. */
-  changedCarry(): string | undefined
+  changedCarry(): string | undefined {
+    if (this.#saved === null) return undefined
+    const text = carryText(this.carry)
+    return text === this.#saved ? undefined : text
+  }
+
   /** What is stored is this now. */
-  savedCarry(text: string): void
+  savedCarry(text: string): void {
+    this.#saved = text
+  }
 }
 
 /** Throws where the stored carry cannot be read, or the kind's own function fails at the first one. */
-export function runState(
-  definition: Definition,
-  {
-    input,
-    stored,
-    remarks,
-  }: { readonly input: unknown; readonly stored: string | null; readonly remarks: Remarks },
-): RunState {
-  const hasCarry = definition.carry !== null
+export function runState(definition: Definition, input: unknown, stored: string | null): RunState {
   const carry = stored === null ? initialCarry(definition, input) : decodeJson(stored)
-  let saved = hasCarry ? (stored ?? encodeJson(carry)) : ''
-  return {
-    remarks,
-    carry,
-    pausedForMs: null,
-    followUps: [],
-    hasGivenIds: false,
-    saves: [],
-    changedCarry() {
-      if (!hasCarry) return undefined
-      const text = carryText(this.carry)
-      return text === saved ? undefined : text
-    },
-    savedCarry(text) {
-      saved = text
-    },
-  }
+  return new RunState(carry, definition.carry === null ? null : (stored ?? encodeJson(carry)))
 }
 
 /**

@@ -4,7 +4,7 @@ import { repeat } from '../database/repeat.ts'
 import type { Ask } from '../jobs/ask.ts'
 import { passes } from './settle.ts'
 import type { Settlement } from './settle.ts'
-import { settledRuns, settleRuns } from './settle-statements.ts'
+import { settledRuns, settleRun } from './settle-statements.ts'
 import type { SettledRow } from './settle-statements.ts'
 import { tellSettled } from './told-runs.ts'
 
@@ -39,7 +39,7 @@ export function settleKeyed(
   async function settle(): Promise<boolean> {
     const settled = await lane.transaction(async (runner) => {
       await runner.run(limitLockWait, {})
-      const [row] = await runner.run(settleRuns, {
+      const [row] = await runner.run(settleRun, {
         fates: JSON.stringify([fate]),
         follow_ups: '[]',
         worker,

@@ -16,14 +16,14 @@ export interface FateRow {
   /** Due so long from now; not there: its old place in line. */
   readonly delay_ms?: number
   /** How long its record is kept once it ended; not there: for ever. */
-  readonly keep_ms?: number
+  readonly keep_ms?: number | undefined
   /** The same, if a cancel that was asked meanwhile decides. */
   readonly cancelled_keep_ms?: number
   /** The carry for the next run; not there: as it was. */
   readonly carry?: string
-  readonly note?: string
-  readonly attachment?: string
-  readonly result?: string
+  readonly note?: string | undefined
+  readonly attachment?: string | undefined
+  readonly result?: string | undefined
   readonly error?: string
 }
 
@@ -53,7 +53,7 @@ const GONE_COLUMNS = `
  * that returns stands beside a twin of its key (sibling = its id, D5): it never fails on one and
  * never waits for an ask that is not committed.
  */
-const routes = (recoveredBy: string): string => `
+const routes = (recoveredBy: string, ifEnded = ''): string => `
 fate as materialized (
   select
     g.job_id, g.run, g.worker, g.queue, g.kind, g.priority, g.started_at, g.expires_at, g.lease_ms, g.dedup_key,
@@ -92,8 +92,7 @@ ended as (
     job_id, outcome, reason, kind, queue, run, failures, worker, ${recoveredBy}, started_at, $now::text::timestamptz, prune_at,
     decided_by, why, note, attachment::json, result::json, error::json
   from fate
-  where outcome in ('completed', 'dead', 'cancelled')
-  on conflict (job_id) do nothing
+  where outcome in ('completed', 'dead', 'cancelled')${ifEnded}
 ),
 logged as (
   insert into millrace.journal (
@@ -112,6 +111,11 @@ carried as (
   where carry is not null and outcome in ('paused', 'retried')
   on conflict (job_id) do update set carry = excluded.carry
 )`
+
+// A lease of a job that has ended has no business: a settlement fails on it, since to look whether
+// there is one costs a WAL record a row (48 bytes), and recovery removes it.
+const IF_ENDED = `
+  on conflict (job_id) do nothing`
 
 const SETTLED = `
 select fate.job_id, fate.run, fate.outcome, fate.kind, fate.queue, fate.worker, fate.dedup_key
@@ -133,6 +137,15 @@ export interface SettledRow extends MovedRow {
   readonly dedup_key: string | null
 }
 
+/** What became of a batch of runs: how many fates applied, and which need a word. */
+export interface SettledAnswer {
+  readonly applied: number
+  /** JSON: [id, run, cancelled, dedup key] of those that were cancelled, or have a key; null: none. */
+  readonly told: string | null
+  /** The same of all that applied, where some did not; else null. */
+  readonly named: string | null
+}
+
 export type SettleParams = {
   readonly fates: string
   readonly follow_ups: string
@@ -142,9 +155,7 @@ export type SettleParams = {
 
 // Given ids (M1): by key, the guard as a membership that no index serves. `using x` would walk all
 // leases or compare every pair; deleting by ctid would miss a lease that a renewal just rewrote.
-export const settleRuns: Statement<SettleParams, SettledRow> = statement(
-  'settle_runs',
-  `
+const SETTLE = `
 with ${FATES},
 gone as (
   delete from millrace.leases
@@ -166,8 +177,34 @@ placed as (
   union all
   select queue, due_at from place
 ),
-${hintsOf('placed')}
-${SETTLED}`,
+${hintsOf('placed')}`
+
+// The answer to many is short: who asked knows all but what it names.
+export const settleRuns: Statement<SettleParams, SettledAnswer> = statement(
+  'settle_runs',
+  `${SETTLE},
+counted as materialized (
+  select count(*) as applied from fate
+)
+select
+  counted.applied::int4 as applied,
+  (
+    select json_agg(json_build_array(job_id, run, outcome = 'cancelled', dedup_key))::text
+    from fate
+    where outcome = 'cancelled' or dedup_key is not null
+  ) as told,
+  case
+    when counted.applied < (select count(*) from x)
+    then (select json_agg(json_build_array(job_id, run, false, null))::text from fate)
+  end as named
+from counted
+where (select sent from hints) is not null`,
+)
+
+// The same for a run whose settlement has a transaction of its own.
+export const settleRun: Statement<SettleParams, SettledRow> = statement(
+  'settle_run',
+  `${SETTLE}${SETTLED}`,
 )
 
 // A settlement whose answer was lost (M8), or that missed: which of these runs did settle themselves?
@@ -220,7 +257,7 @@ gone as (
   where ctid = any (array(select tid from due))
   returning ${GONE_COLUMNS}
 ),
-${routes('$recovered_by::text')},
+${routes('$recovered_by::text', IF_ENDED)},
 ${hintsOf('again')}
 ${SETTLED}`,
 )

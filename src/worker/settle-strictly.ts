@@ -1,7 +1,7 @@
 import type { Executor } from '../database/executor.ts'
 import { repeat } from '../database/repeat.ts'
 import { lockLivingLease } from './handle-statements.ts'
-import { settledRuns, settleRuns } from './settle-statements.ts'
+import { settledRuns, settleRun } from './settle-statements.ts'
 import type { SettledRow } from './settle-statements.ts'
 import { tellSettled } from './told-runs.ts'
 import type { Settlement } from './settle.ts'
@@ -34,7 +34,7 @@ export function settleStrictly(
   async function settle(): Promise<boolean> {
     const settled = await lane.transaction(async (runner) => {
       if ((await runner.run(lockLivingLease, { id, run, worker })).length === 0) return []
-      return runner.run(settleRuns, {
+      return runner.run(settleRun, {
         fates: JSON.stringify([fate]),
         follow_ups: '[]',
         worker,

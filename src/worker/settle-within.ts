@@ -3,7 +3,7 @@ import { repeat } from '../database/repeat.ts'
 import { DatabaseError, InvalidOptionError, LeaseLostError } from '../errors.ts'
 import { lockLease } from './lease-statements.ts'
 import type { SelfSettling, TransactionServices } from './run-transaction.ts'
-import { settledRuns, settleRuns } from './settle-statements.ts'
+import { settledRuns, settleRun } from './settle-statements.ts'
 
 /**
  * The frame of a transaction in which a run settles itself: the lease locked before the effects, the
@@ -75,7 +75,7 @@ async function settledWith<T>(
   const { fate, followUps } = await run.settlement(value)
   run.doom.throwIfAborted()
   run.onSettling()
-  const settled = await runner.run(settleRuns, {
+  const settled = await runner.run(settleRun, {
     fates: JSON.stringify([fate]),
     follow_ups: '[]',
     worker,

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { JobEvents } from '../core/job-events.ts'
 import { batcher } from '../database/batcher.ts'
+import type { Waiting } from '../database/batcher.ts'
 import type { Lane } from '../database/executor.ts'
 import { repeat } from '../database/repeat.ts'
 import type { DatabaseError } from '../errors.ts'
@@ -9,6 +10,7 @@ import { askRow } from '../jobs/ask-row.ts'
 import { bytesOf as askBytes } from '../jobs/insert.ts'
 import { settledRuns, settleRuns } from './settle-statements.ts'
 import type { FateRow, FollowUpRow, MovedRow, SettledRow } from './settle-statements.ts'
+import { settledRows } from './settled-rows.ts'
 import { tellFollowUps, tellSettled } from './told-runs.ts'
 
 /**
@@ -19,6 +21,8 @@ import { tellFollowUps, tellSettled } from './told-runs.ts'
 export interface Settler {
   /** True when the fate was applied, false when the lease was not there any more: nothing was written. */
   settle(settlement: Settlement): Promise<boolean>
+  /** The same, answered by what waits itself: no promise for each run. */
+  put(settlement: Waiting<Settlement, boolean>): void
   /** Runs handed in and not written yet. */
   readonly size: number
   /** Resolves when everything handed in is written or given up. */
@@ -27,6 +31,8 @@ export interface Settler {
 
 export interface Settlement {
   readonly fate: FateRow
+  /** Whose run it was. */
+  readonly of: { readonly kind: string; readonly queue: string }
   /** Jobs to enqueue if it applies; those with a key go with a settlement of their own. */
   readonly followUps?: readonly Ask[] | undefined
   /** Until when a failed statement is worth repeating: later and later, while the run is renewed. */
@@ -52,25 +58,27 @@ export function settler(options: SettlerOptions): Settler {
   const { worker, clock, lane } = options
 
   async function flush(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
-    const applied = new Set<string>()
+    const applied = new Set<FateRow>()
     let left = settlements
     const until = (): number => Math.max(...settlements.map((each) => each.leaseEndsAt()))
 
     function record(rows: readonly MovedRow[]): void {
-      for (const row of rows) applied.add(runKey(row.job_id, row.run))
-      left = left.filter(({ fate }) => !applied.has(runKey(fate.id, fate.run)))
+      const named = namedBy(rows, left)
+      for (const { fate } of named) applied.add(fate)
+      left = named === left ? [] : left.filter(({ fate }) => !applied.has(fate))
     }
 
     const { signal, onFailure } = options
     await repeat({ clock, until, passes, signal, onFailure }, async (isUncertain) => {
       if (isUncertain) record(await lookUp(left))
       if (left.length === 0) return
-      const settled = await lane.run(settleRuns, {
+      const [answer] = await lane.run(settleRuns, {
         fates: JSON.stringify(left.map(({ fate }) => fate)),
         follow_ups: followUpRows(left),
         worker,
         hint_until: options.hintUntil(),
       })
+      const settled = settledRows(answer, left, worker)
       record(settled)
       options.onSettled?.(settled)
       tellSettled(options.events, settled)
@@ -78,7 +86,7 @@ export function settler(options: SettlerOptions): Settler {
       // An earlier try that was still under way at the first look has ended: this one waited for it.
       if (isUncertain && left.length > 0) record(await lookUp(left))
     })
-    return settlements.map(({ fate }) => applied.has(runKey(fate.id, fate.run)))
+    return settlements.map(({ fate }) => applied.has(fate))
   }
 
   function lookUp(some: readonly Settlement[]): Promise<readonly MovedRow[]> {
@@ -89,6 +97,7 @@ export function settler(options: SettlerOptions): Settler {
   const batches = batcher<Settlement, boolean>({ flush, bytes: bytesOf })
   return {
     settle: batches.add,
+    put: batches.put,
     get size() {
       return batches.size
     },
@@ -102,8 +111,14 @@ export function passes({ retryable, sqlstate }: DatabaseError): boolean {
   return retryable || sqlstate === null
 }
 
-function runKey(id: string, run: number): string {
-  return `${id} ${run}`
+/** Those of the settlements that the rows name: nearly always all of them, which their number says. */
+function namedBy(
+  rows: readonly MovedRow[],
+  settlements: readonly Settlement[],
+): readonly Settlement[] {
+  if (rows.length === settlements.length) return settlements
+  const named = new Set(rows.map(({ job_id, run }) => `${run} ${job_id}`))
+  return settlements.filter(({ fate }) => named.has(`${fate.run} ${fate.id}`))
 }
 
 function followUpRows(settlements: readonly Settlement[]): string {

@@ -1,25 +1,22 @@
 /** Aborts a run's signal; the first reason stays. The signal is made when first asked for: most handlers never look at it. */
-export interface StopSwitch {
-  readonly abort: (reason: Error) => void
-  readonly reason: () => Error | undefined
-  readonly signal: () => AbortSignal
-}
+export class StopSwitch {
+  #controller: AbortController | undefined
+  #reason: Error | undefined
 
-export function stopSwitch(): StopSwitch {
-  let controller: AbortController | undefined
-  let reason: Error | undefined
-  return {
-    abort(why) {
-      reason ??= why
-      controller?.abort(reason)
-    },
-    reason: () => reason,
-    signal() {
-      if (controller === undefined) {
-        controller = new AbortController()
-        if (reason !== undefined) controller.abort(reason)
-      }
-      return controller.signal
-    },
+  get reason(): Error | undefined {
+    return this.#reason
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
+  }
+
+  abort(reason: Error): void {
+    this.#reason ??= reason
+    this.#controller?.abort(this.#reason)
   }
 }

@@ -1,21 +1,17 @@
 import { hostname } from 'node:os'
-import { notice, runChannel } from '../core/telemetry.ts'
 import type { Queryable } from '../database/database.ts'
 import type { Executor, Runner } from '../database/executor.ts'
 import type { Wakeups } from '../database/wakeups.ts'
-import { ShutdownError } from '../errors.ts'
 import type { Ask } from '../jobs/ask.ts'
 import type { EnqueueResult } from '../jobs/job.ts'
 import type { JobKind } from '../jobs/kind.ts'
 import type { Producer } from '../jobs/producer.ts'
 import type { QueueDecisions } from '../queues/decisions.ts'
-import type { ClaimedRow } from './claim-statements.ts'
+import { ahead } from './ahead.ts'
 import { claimer } from './claim.ts'
 import { claimLoop } from './claim-loop.ts'
 import { connectionHolds } from './connection-holds.ts'
 import { ending } from './ending.ts'
-import { startRun } from './execute.ts'
-import type { ActiveRun, RunEnd } from './execute.ts'
 import { grace } from './grace.ts'
 import { leaseKeeper } from './lease.ts'
 import { marks } from './marks.ts'
@@ -25,7 +21,9 @@ import { presence } from './presence.ts'
 import { lanesOf } from './probes.ts'
 import { recoverer } from './recover.ts'
 import { roster } from './roster.ts'
+import type { Roster } from './roster.ts'
 import { settler } from './settle.ts'
+import { runs } from './runs.ts'
 import { runServices } from './services.ts'
 import { transactionPool } from './transaction-pool.ts'
 import { progressWriter } from './progress.ts'
@@ -63,8 +61,9 @@ export interface WorkerContext {
 }
 
 // Ended runs that wait to be written: more would only be memory.
-const MOST_UNSETTLED = 5_000
+const MOST_UNSETTLED = 1_000
 const RECOVER_EVERY = 10_000
+const RECOVER_IDLE = 30_000
 const RECOVER_APART = 500
 const SEEK_STRAYS = 60_000
 
@@ -72,13 +71,14 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   const { executor, wakeups, decisions, hintUntil } = context
   const { clock, events } = executor
   const hurry = new AbortController()
-  const active = new Set<ActiveRun>()
-  const finishing = new Set<Promise<void>>()
   const warn = warnings({ worker: id, origin: executor.origin, clock })
   let wasBehind = false
 
-  const live = roster()
-  const taken = slots(setup)
+  const live: Roster = roster(() => {
+    if (live.shortestLease < RECOVER_EVERY) recovering.hasten()
+  })
+  const pace = ahead({ clock, concurrency: setup.concurrency, limit: setup.ahead })
+  const taken = slots({ ...setup, ahead: pace.most })
   const found = marks()
   const space = {
     queues: setup.queues,
@@ -133,7 +133,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     ...recovery,
     roster: live,
     strays: lost,
-    everyMs: () => Math.max(RECOVER_APART, Math.min(RECOVER_EVERY, live.shortestLease)),
+    everyMs: () => recoverEvery(live),
     doubts: context.doubts,
     onFailure: warn.of('lapsed leases could not be recovered'),
   })
@@ -162,11 +162,31 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     }),
     pollMs: () => (wakeups.isListening && !lost.areSought ? setup.pollMs : setup.blindPollMs),
     isBehind,
-    start,
-    handBack,
+    take: (rows) => {
+      running.take(rows)
+    },
+    handBack: (rows) => {
+      running.handBack(rows)
+    },
     onFailure: warn.of('jobs could not be claimed'),
   })
 
+  const running = runs({
+    worker: id,
+    executor,
+    setup,
+    services,
+    slots: taken,
+    ahead: pace,
+    roster: live,
+    keeper,
+    news: heard,
+    endings,
+    onSlotGiven: loop.slotGiven,
+    onWritten() {
+      if (wasBehind && settling.size < MOST_UNSETTLED) loop.caughtUp()
+    },
+  })
   const telling = presence({
     worker: id,
     clock,
@@ -179,7 +199,10 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   const unwatch = decisions.watch({
     runner: maintenance,
     wakeups,
-    onChange: loop.caughtUp,
+    onChange() {
+      running.sendBack(({ queue }) => decisions.isPaused(queue))
+      loop.caughtUp()
+    },
     onFailure: warn.of('paused queues could not be read'),
   })
   const unsubscribe = wakeups.subscribe(loop.hear)
@@ -192,80 +215,26 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     heard.run(),
   ])
 
-  function start(row: ClaimedRow): void {
-    const handled = setup.kinds.get(row.kind)
-    if (handled === undefined) {
-      handBack([row])
-      return
-    }
-    // A failover that forgot a claim brings the same run number again: it is under way here already.
-    if (live.has(row.job_id, row.run)) return
-    taken.take(row.kind, row.queue)
-    const run = startRun(row, handled, { clock, services, failures: setup.failures })
-    active.add(run)
-    live.add(run)
-    keeper.noticed(run)
-    heard.began(run)
-    track(finish(run))
-  }
-
-  async function finish(run: ActiveRun): Promise<void> {
-    const end = await observed(run)
-    run.isEnded = true
-    active.delete(run)
-    taken.give(run.kind, run.queue)
-    loop.slotGiven()
-    const applied = end.type === 'fate' ? await endings.write(run, end) : end.type === 'settled'
-    live.remove(run)
-    if (end.type === 'settled') heard.endedItself(run)
-    if (applied) heard.settled(run)
-    else lostNotice(run)
-    if (wasBehind && settling.size < MOST_UNSETTLED) loop.caughtUp()
-  }
-
   function isBehind(): boolean {
     wasBehind = settling.size >= MOST_UNSETTLED
     return wasBehind
   }
 
-  function handBack(rows: readonly ClaimedRow[]): void {
-    for (const back of endings.handBack(rows)) track(back)
-  }
-
-  function observed(run: ActiveRun): Promise<RunEnd> {
-    if (!runChannel.start.hasSubscribers) return run.end
-    const { id: job, run: number, kind, queue } = run
-    const facts = { origin: executor.origin, id: job, run: number, kind, queue, worker: id }
-    return runChannel.tracePromise(() => run.end, facts)
-  }
-
-  function track(work: Promise<void>): void {
-    finishing.add(work)
-    void work.finally(() => finishing.delete(work))
-  }
-
-  function lostNotice(run: ActiveRun): void {
-    const facts = { worker: id, job: run.id, run: run.run, kind: run.kind }
-    const message = 'a run lost its lease; what it did is not recorded'
-    notice({ origin: executor.origin, level: 'warn', message, facts })
-  }
-
   async function allEnded(): Promise<void> {
     await claiming
-    while (finishing.size > 0) await Promise.all(finishing)
+    await running.ended()
   }
 
   return {
     async stop(graceMs) {
       unsubscribe()
       loop.stop()
-      const reason = new ShutdownError()
-      for (const run of active) run.abort(reason)
+      running.windDown()
       const ended = allEnded()
       const graceEnds = grace(clock, graceMs, hurry.signal)
       await Promise.race([ended, graceEnds.over])
       graceEnds.cancel()
-      for (const run of active) run.release()
+      running.releaseAll()
       hurry.abort()
       await ended
       keeper.stop()
@@ -285,4 +254,10 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
 /** Who a worker is: readable for people, and never the same twice (C6). */
 export function workerId(random: string): string {
   return `${hostname()}:${process.pid}:${random}`
+}
+
+/** No lease that is known of begins and lapses between two looks; where nothing runs here they may be rare. */
+function recoverEvery({ shortestLease, size }: Roster): number {
+  if (shortestLease < RECOVER_EVERY) return Math.max(RECOVER_APART, shortestLease)
+  return size === 0 ? RECOVER_IDLE : RECOVER_EVERY
 }

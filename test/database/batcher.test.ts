@@ -193,8 +193,7 @@ describe('a batch that fails', () => {
       bytes: one,
     })
     const first = add(1).catch(() => 'refused')
-    await Promise.resolve()
-    await Promise.resolve()
+    await turn()
     const second = add(2)
     expect(await Promise.all([first, second])).toEqual(['refused', 2])
   })

@@ -30,6 +30,13 @@ test('S4: a word says that a schedule changed', () => {
   expect(parseHint('schedules night')).toBeUndefined()
 })
 
+test.each([
+  ['lock a b  c', { type: 'lock', name: 'a b  c' }],
+  ['unlock x', { type: 'unlock', name: 'x' }],
+])('K1: %j is a word about a lock', (payload, hint) => {
+  expect(parseHint(payload)).toEqual(hint)
+})
+
 test('D1: a word says that an ask waits for the end of a run', () => {
   expect(parseHint('rerun')).toEqual({ type: 'rerun' })
 })

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 const place = namespace()
 
-test('G1: ten starters on an empty database take turns: all succeed, one history, each step once', async () => {
+test('G1, replays 13: ten starters on an empty database take turns: all succeed, one history, each step once', async () => {
   await using database = await freshDatabase()
   const newest = await newestReleased()
   const later = await withLater(

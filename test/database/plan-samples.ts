@@ -32,7 +32,20 @@ import {
 } from '../../src/worker/claim-statements.ts'
 import { extendLease, lockLivingLease } from '../../src/worker/handle-statements.ts'
 import { heldLeases, lapsedLeases, renewLeases } from '../../src/worker/lease-statements.ts'
-import { recoverRuns, settledRuns, settleRuns } from '../../src/worker/settle-statements.ts'
+import {
+  recoverRuns,
+  settledRuns,
+  settleRun,
+  settleRuns,
+} from '../../src/worker/settle-statements.ts'
+import { listLocks, pruneLocks, pruneLockWaiters } from '../../src/locks/lock-admin-statements.ts'
+import {
+  heldLocks,
+  leaveLock,
+  releaseLocks,
+  renewLocks,
+  takeLock,
+} from '../../src/locks/lock-statements.ts'
 import { beginFire, fireSchedules, markFire } from '../../src/schedules/fire-statements.ts'
 import { soonestSchedules } from '../../src/schedules/statements.ts'
 import { SEEDED_AT, seededId } from '../support/seed.ts'
@@ -162,7 +175,7 @@ const asked = { asked_at: now, hint_until: now, now }
 const row = { job_id: seededId('R', 1), row_place: '(0,1)', row_version: '1' }
 const merge = { ...row, payload: '{}', carry: '{}', debounce_ms: 1, at_most_ms: 1, ...asked }
 const LOOK = ['jobs_pkey', 'journal_asked', 'leases_key', 'ready_key', 'carries_pkey']
-const CLAIM = ['ready_claim', 'jobs_pkey', 'carries_pkey']
+const CLAIM = ['ready_claim', 'leases_pkey', 'jobs_pkey', 'carries_pkey']
 const PLACES = ['ready_pkey', 'leases_pkey', 'finished_pkey', 'jobs_pkey']
 const RECORD = [...PLACES, 'carries_pkey']
 const CANCEL = ['ready_pkey', 'leases_pkey', 'jobs_pkey']
@@ -192,6 +205,20 @@ const cleanup = {
   bound: 1_000,
 }
 
+const locks = JSON.stringify(
+  numbers.map((each) => ({ name: `lock ${each}`, holder: `h${each}`, ttl_ms: 30_000 })),
+)
+const take = {
+  name: 'lock 7',
+  holder: 'h8',
+  owner: 'host:1',
+  ttl_ms: 30_000,
+  lapsed_before: now,
+  doubted_at: '-infinity',
+  waiting: '{h8,h9}',
+  now,
+}
+
 export const SAMPLES: readonly PlanSample[] = [
   hot(claimJobs, claim, CLAIM),
   hot(claimJobsWithinCaps, claim, CLAIM),
@@ -202,6 +229,7 @@ export const SAMPLES: readonly PlanSample[] = [
   hot(nextDue, { probes, now }, ['ready_claim']),
   hot(lookBeforeMarks, { probes, now }, ['ready_claim']),
   hot(settleRuns, settle, ['leases_pkey']),
+  hot(settleRun, settle, ['leases_pkey']),
   hot(recoverRuns, { ...settle, recovered_by: worker, lapsed_before: now }, ['leases_pkey']),
   hot(renewLeases, { runs, worker, now }, ['leases_pkey']),
   hot(heldLeases, { runs, worker }, ['leases_pkey']),
@@ -267,4 +295,12 @@ export const SAMPLES: readonly PlanSample[] = [
   rare(listJobsNewest, list, RECORD),
   { ...rare(jobJournalOldest, entries, JOURNAL), mayRead },
   { ...rare(jobJournalNewest, entries, JOURNAL), mayRead },
+  hot(renewLocks, { locks, now }, ['locks_pkey']),
+  hot(heldLocks, { locks, now }, ['locks_pkey']),
+  hot(takeLock, take, ['locks_pkey', 'lock_waiters_pkey']),
+  hot(releaseLocks, { locks, announce: true, now }, ['locks_pkey']),
+  hot(leaveLock, { name: 'lock 7', holders: '{h7,h8}' }, ['lock_waiters_pkey']),
+  rare(listLocks, { after: '', most: 1_000, now }, ['locks_pkey', 'lock_waiters_pkey']),
+  rare(pruneLocks, { most: 1_000, now }, ['locks_end']),
+  rare(pruneLockWaiters, { most: 1_000, now }, ['lock_waiters_seen']),
 ]

@@ -59,7 +59,7 @@ function fill({ sql }: Setup, rows: number): Promise<void> {
 }
 
 async function analyze({ sql }: Setup): Promise<void> {
-  await sql.query('analyze jobs, ready, leases, finished, journal')
+  await sql.query('analyze jobs, ready, leases, finished, journal, locks, lock_waiters')
 }
 
 async function faultsIn(t: Setup, rows: number): Promise<readonly string[]> {

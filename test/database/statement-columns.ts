@@ -10,6 +10,9 @@ import { explainJob } from '../../src/jobs/explain-statements.ts'
 import { jobStats } from '../../src/jobs/stats-statements.ts'
 import { redriveJobs } from '../../src/jobs/redrive-statements.ts'
 import { rescheduleJobs } from '../../src/jobs/reschedule-statements.ts'
+import { notifyChannel } from '../../src/channels/channel-statements.ts'
+import * as lockAdmin from '../../src/locks/lock-admin-statements.ts'
+import * as locks from '../../src/locks/lock-statements.ts'
 import * as waiting from '../../src/jobs/wait-statements.ts'
 import { cancelledRuns } from '../../src/worker/cancel-statements.ts'
 import { enqueuedJobs, enqueueJobs } from '../../src/jobs/enqueue-statements.ts'
@@ -94,6 +97,7 @@ const CLAIMED = {
   options: 'text',
   carry: 'text',
 } as const
+const HELD_LOCK = { name: 'text', holder: 'text', expires_at: 'float8' } as const
 const LISTED = { ...JOB, looked_at: 'int4', looked_until: 'text' } as const
 
 /**
@@ -191,7 +195,30 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(leases.saveCarry, { job_id: 'text' }),
     columnsOf(leases.saveProgress, { job_id: 'text' }),
     columnsOf(limitLockWait, { bound: 'text' }),
-    columnsOf(settling.settleRuns, SETTLED),
+    columnsOf(settling.settleRuns, { applied: 'int4', told: 'text', named: 'text' }),
+    columnsOf(settling.settleRun, SETTLED),
     columnsOf(settling.settledRuns, MOVED),
     columnsOf(settling.recoverRuns, SETTLED),
+    columnsOf(locks.takeLock, {
+      token: 'float8',
+      expires_at: 'float8',
+      held_until: 'float8',
+      ahead: 'int4',
+    }),
+    columnsOf(locks.leaveLock, { holder: 'text' }),
+    columnsOf(locks.renewLocks, HELD_LOCK),
+    columnsOf(locks.heldLocks, HELD_LOCK),
+    columnsOf(locks.releaseLocks, { name: 'text', holder: 'text' }),
+    columnsOf(lockAdmin.breakLock, { name: 'text' }),
+    columnsOf(lockAdmin.listLocks, {
+      name: 'text',
+      owner: 'text',
+      token: 'float8',
+      acquired_at: 'float8',
+      expires_at: 'float8',
+      waiting: 'int4',
+    }),
+    columnsOf(lockAdmin.pruneLocks, { pruned: 'int4' }),
+    columnsOf(lockAdmin.pruneLockWaiters, { pruned: 'int4' }),
+    columnsOf(notifyChannel, { sent: 'int4' }),
   ])

@@ -56,6 +56,8 @@ describe.each(statements.map((each) => [each.name, each] as const))('%s', (name,
       'rollups',
       'schedules',
       'throttles',
+      'locks',
+      'lock_waiters',
       'migrations',
     ])
     expect(tables.map(([, table = '']) => table).filter((table) => !known.has(table))).toEqual([])

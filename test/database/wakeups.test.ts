@@ -29,6 +29,7 @@ interface Library {
 }
 
 const nothing = async () => {}
+const MORE_CHANNELS = { add: nothing, remove: nothing }
 
 function library(): Library {
   const live = new Set<ListenHandlers>()
@@ -42,6 +43,7 @@ function library(): Library {
     return {
       close,
       [Symbol.asyncDispose]: close,
+      ...MORE_CHANNELS,
       async ping() {
         if (!self.isHalfOpen) return
         live.delete(handlers)
@@ -132,11 +134,8 @@ test('hints reach every subscriber until it unsubscribes', async () => {
   bench.library.notify('due 6 post office')
   bench.library.notify('something newer')
   expect(more).toEqual([{ type: 'due', dueAt: 5, queue: 'mail' }])
-  expect(bench.hints).toEqual([
-    HEARD,
-    { type: 'due', dueAt: 5, queue: 'mail' },
-    { type: 'due', dueAt: 6, queue: 'post office' },
-  ])
+  const later = { type: 'due', dueAt: 6, queue: 'post office' }
+  expect(bench.hints).toEqual([HEARD, { type: 'due', dueAt: 5, queue: 'mail' }, later])
 })
 
 test('a lost connection is told at once, and comes back after the backoff, with a resync each', async () => {

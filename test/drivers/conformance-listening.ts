@@ -27,6 +27,30 @@ export function listeningConformance(bench: () => Bench): void {
       expect(heard).toEqual(['1 ü', '2'])
     })
 
+    test('more channels are heard on the same connection, until they are removed', async () => {
+      const { engine, session } = bench()
+      const heard: string[] = []
+      const listening = await engine.listen(CHANNEL, {
+        onNotification: (payload) => heard.push(`first ${payload}`),
+        onLost: () => heard.push('lost'),
+      })
+      await Promise.all([
+        listening.add('Other one', (payload) => heard.push(`other ${payload}`)),
+        listening.add('third', (payload) => heard.push(`third ${payload}`)),
+      ])
+      await session.query(notify('Other one', '1'))
+      await until(() => heard.length === 1)
+      await listening.remove('Other one')
+      await session.query(notify('Other one', '2'))
+      await listening.add('Other one', (payload) => heard.push(`again ${payload}`))
+      await session.query(notify('Other one', '3'))
+      await session.query(notify('third', '4'))
+      await session.query(notify(CHANNEL, '5'))
+      await until(() => heard.length >= 4)
+      await listening.close()
+      expect(heard).toEqual(['other 1', 'again 3', 'third 4', 'first 5'])
+    })
+
     test('what is rolled back is never heard', async () => {
       const { engine, session } = bench()
       const heard: string[] = []

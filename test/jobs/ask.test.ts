@@ -98,7 +98,7 @@ describe('E6: before any I/O', () => {
     expect(atOnce(prepareAsk(anything, '€€€', limited)).payload).toBe('"€€€"')
     expect(() => prepareAsk(anything, '€€€x', limited)).toThrow(PayloadTooLargeError)
     expect(() => prepareAsk(anything, '€€€x', limited)).toThrow(
-      'the input of "anything" is 12 bytes of JSON, the limit is 11',
+      'the input of "anything" is 12 bytes, the limit is 11',
     )
     expect(atOnce(prepareAsk(anything, 'x'.repeat(9), limited)).payload.length).toBe(11)
     expect(() => prepareAsk(anything, 'x'.repeat(10), limited)).toThrow(PayloadTooLargeError)

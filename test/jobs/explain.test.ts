@@ -83,7 +83,7 @@ test('H3: no live worker claims the kind from the queue, or one did until lately
 
   await workerRow(t, {})
   const lastSeenAt = new Date(clock.now())
-  clock.advance(59_999)
+  clock.advance(119_999)
   expect((await mill.jobs.explain(id)).reasons).toEqual([])
   clock.advance(1)
   expect((await mill.jobs.explain(id)).reasons).toEqual([{ ...none, lastSeenAt }])

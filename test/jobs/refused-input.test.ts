@@ -32,7 +32,7 @@ test.each([
   ['bytes', { bytes: new Uint8Array(1) }, ['bytes']],
   ['a cycle', cycle, ['self']],
   ['undefined in an array', [undefined], [0]],
-])('E6: %s is refused with its path, before any statement', async (_what, input, path) => {
+])('E6, replays 4: %s is refused with its path, before any SQL', async (_what, input, path) => {
   const asked = t.mill.enqueue(anything, input)
   await expect(asked).rejects.toMatchObject({ code: 'INVALID_INPUT', issues: [{ path }] })
   expect(statements.names).toEqual([])

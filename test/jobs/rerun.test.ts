@@ -123,6 +123,31 @@ test('D1, rerun: a run that another worker lost is recovered, and then it is due
   expect(await t.mill.jobs.get(next.id)).toMatchObject({ input: { n: 2 } })
 })
 
+test('D1, rerun: where the job that returned is claimed again before the look, the ask waits for that run', async () => {
+  await using t = await manualSetup()
+  using statements = watchStatements(t.schema)
+  const claimed = () => t.mill.claim({ kinds: [build], limit: 5 })
+  const { id } = await t.mill.enqueue(build, { n: 1 })
+  const [first] = await claimed()
+  const ask = await t.mill.enqueue(build, { n: 2 })
+  const holder = await t.session()
+  await holder.query('begin')
+  await holder.query('select from ready where job_id = $1 for update', [ask.id])
+  await first?.release()
+  // The look after the settlement skips the ask, as one that comes too late.
+  await until(() => statements.count('release_reruns_of') === 1)
+  await statements.quiet()
+  const [second] = await claimed()
+  await holder.query('rollback')
+  expect(second).toMatchObject({ id, run: 2 })
+  expect(await claimed()).toEqual([])
+  await second?.complete()
+  const third = await until(async () => (await claimed())[0])
+  expect(third).toMatchObject({ id: ask.id, input: { n: 2 } })
+  await third.complete()
+  await assertOnePlace(t.sql, t.schema)
+})
+
 test('D1, rerun: a worker that knows nothing of reruns makes them due too', async () => {
   await using t = await manualSetup()
   const plain = defineJob('build', { input })

@@ -12,7 +12,6 @@ import {
   jobsOf,
   recover,
   redrive,
-  releaseReruns,
   reschedule,
   settle,
 } from './lifecycle-model.ts'
@@ -88,12 +87,6 @@ export function isSame(a: Run, b: Run): boolean {
  * where it agrees. What a claim takes is the mill's to choose, within the rules.
  */
 export function follow(model: Model, runs: Runs, { act, answer, isAlone }: Done): string | null {
-  const complaint = done(model, runs, { act, answer, isAlone })
-  releaseReruns(model)
-  return complaint
-}
-
-function done(model: Model, runs: Runs, { act, answer, isAlone }: Done): string | null {
   switch (act.do) {
     case 'enqueue':
       return expected(enqueue(model, act.ask), answer)

@@ -1,9 +1,11 @@
 import type { Act, Draw } from './lifecycle-acts.ts'
 import { sweep } from './lifecycle-asks.ts'
 import type { Ask } from './lifecycle-asks.ts'
+import { coursesOf } from './lifecycle-courses.ts'
+import type { Course, Step } from './lifecycle-courses.ts'
 import { follow } from './lifecycle-follow.ts'
-import type { Answer } from './lifecycle-follow.ts'
 import type { LifeMill } from './lifecycle-mill.ts'
+import { releaseReruns } from './lifecycle-model.ts'
 import { actsOf, newScene } from './lifecycle-scene.ts'
 import type { Scene } from './lifecycle-scene.ts'
 import { pictureIn, pictureOf } from './lifecycle-tables.ts'
@@ -26,7 +28,7 @@ export interface Counts {
 /**
  * Does the acts one after another to the model and to the mill, and compares after each: what was
  * answered, where every job stands, and the invariants of the tables. Of two that are done at once the
- * model must agree with one order or the other. Throws with the script of what was done.
+ * model must agree with one of their courses. Throws with the script of what was done.
  */
 export async function sequence(
   mill: LifeMill,
@@ -69,47 +71,41 @@ async function done(mill: LifeMill, scene: Scene, acts: readonly Act[]): Promise
   const answers = await mill.perform(acts)
   const found = await pictureIn(mill.sql, START)
   const violations = await mill.violations()
-  const pairs = acts.map((act, index) => ({ act, answer: answers[index] ?? null }))
-  const orders = pairs.length === 1 ? [pairs] : [pairs, pairs.toReversed()]
-  const endings = orders.flatMap((order) => followed(scene, order, found))
-  const agreed = endings.find(({ problems }) => problems.length === 0)
-  return {
-    next: agreed?.next ?? scene,
-    problems: [...violations, ...(agreed === undefined ? endings.flatMap(told) : [])],
+  const isAlone = acts.length === 1
+  const pairs = acts.map((act, index) => ({ act, answer: answers[index] ?? null, isAlone }))
+  const before = { ...scene, asks: [...scene.asks, ...acts.flatMap(asksIn)] }
+  const disagreed: Done[] = []
+  for (const course of coursesOf(pairs)) {
+    const { next, problems } = ending(before, course, found)
+    if (problems.length === 0) return { next, problems: violations }
+    disagreed.push({ next, problems })
   }
+  return { next: scene, problems: [...violations, ...disagreed.flatMap(told)] }
 }
 
-type Order = readonly { readonly act: Act; readonly answer: Answer }[]
-
-/**
- * What the model makes of acts in this order, beside what the mill made of them; and the same if what
- * had expired was moved before either was decided.
- */
-function followed(scene: Scene, order: Order, found: Picture): readonly Done[] {
-  const asks = order.flatMap(({ act }) => (act.do === 'enqueue' ? [act.ask] : []))
-  const plain = ending(scene, order, found)
-  if (order.length === 1 || asks.every(({ kind }) => !SWEEPING.has(kind))) return [plain]
-  const swept = structuredClone(scene)
-  for (const ask of asks) if (SWEEPING.has(ask.kind)) sweep(swept.model, ask)
-  return [plain, ending(swept, order, found)]
-}
-
-const SWEEPING: ReadonlySet<string> = new Set(['folds', 'debounced', 'live', 'rerun'])
-
-function ending(scene: Scene, order: Order, found: Picture): Done {
-  const { model, runs, asks } = structuredClone(scene)
-  const complaints = order.flatMap(
-    (each) => follow(model, runs, { ...each, isAlone: order.length === 1 }) ?? [],
-  )
-  const wanted = pictureOf(model, START)
+/** What the model makes of such a course, beside what the mill made of the acts. */
+function ending(scene: Scene, course: Course, found: Picture): Done {
+  const next = structuredClone(scene)
+  const complaints = course.flatMap((step) => stepped(next, step) ?? [])
+  const wanted = pictureOf(next.model, START)
   const problems = [
     ...complaints,
     ...wanted.filter((line) => !found.includes(line)).map((line) => `by the model:  ${line}`),
     ...found.filter((line) => !wanted.includes(line)).map((line) => `in the tables: ${line}`),
   ]
-  return {
-    next: { model, runs, asks: [...asks, ...order.flatMap(({ act }) => asksIn(act))] },
-    problems,
+  return { next, problems }
+}
+
+function stepped({ model, runs }: Scene, step: Step): string | null {
+  switch (step.step) {
+    case 'act':
+      return follow(model, runs, step.done)
+    case 'sweep':
+      sweep(model, step.ask)
+      return null
+    case 'look':
+      releaseReruns(model)
+      return null
   }
 }
 

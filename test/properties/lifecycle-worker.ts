@@ -15,6 +15,8 @@ import {
   afterUndecodable,
 } from '../../src/worker/fate.ts'
 import type { RunOfJob } from '../../src/worker/fate.ts'
+import { freedKeys } from '../../src/worker/freed-keys.ts'
+import type { FreedKeys } from '../../src/worker/freed-keys.ts'
 import { renewLeases, saveCarry } from '../../src/worker/lease-statements.ts'
 import { marks } from '../../src/worker/marks.ts'
 import { lanesOf } from '../../src/worker/probes.ts'
@@ -71,6 +73,7 @@ export async function workerParts(statements: Executor): Promise<WorkerParts> {
       seekMs: 60_000,
       hintUntil,
     })
+    const freed = freedKeys({ lane, mayWait: () => true, hintUntil, onFailure })
     const plan = WORKERS[worker]
     const own = (): readonly Known[] =>
       [...known.values()].filter((each) => each.worker === worker && each.isHeld)
@@ -106,8 +109,11 @@ export async function workerParts(statements: Executor): Promise<WorkerParts> {
             ),
           take: () => undefined,
           give: () => undefined,
-          get taken() {
+          get busy() {
             return own().length
+          },
+          get idle() {
+            return free()
           },
         },
         marks: marks(),
@@ -123,8 +129,10 @@ export async function workerParts(statements: Executor): Promise<WorkerParts> {
         lane: statements.lane('settle'),
         hintUntil,
         signal: new AbortController().signal,
+        onSettled: freed.ended,
         onFailure,
       }),
+      freed,
       recoverer: recoverer({
         worker,
         clock,
@@ -162,11 +170,15 @@ export async function workerParts(statements: Executor): Promise<WorkerParts> {
     const each = known.get(keyOf(run))
     if (each === undefined) throw new Error(`nobody claimed ${keyOf(run)}`)
     each.isHeld = false
-    return partsOf(each.worker).settler.settle({
+    const own = partsOf(each.worker)
+    const applied = await own.settler.settle({
       fate: fateOf(each.row, fate),
+      of: each.row,
       followUps,
       leaseEndsAt: () => each.row.lease_ends_at,
     })
+    await own.freed.idle()
+    return applied
   }
 
   async function renew(worker: WorkerName): Promise<number> {
@@ -202,6 +214,8 @@ export async function workerParts(statements: Executor): Promise<WorkerParts> {
 interface Parts {
   readonly claimer: Claimer
   readonly settler: ReturnType<typeof settler>
+  /** Makes asks due that waited for what it settled. */
+  readonly freed: FreedKeys
   readonly recoverer: ReturnType<typeof recoverer>
 }
 

@@ -21,7 +21,7 @@ export function seededId(place: 'R' | 'H' | 'F', number: number): string {
  * what the test makes them.
  */
 export async function seed(sql: Client, { ready, leases, finished }: Seed): Promise<void> {
-  for (const table of ['jobs', 'ready', 'leases', 'finished', 'journal']) {
+  for (const table of ['jobs', 'ready', 'leases', 'finished', 'journal', 'locks', 'lock_waiters']) {
     await sql.query(`alter table ${table} set (autovacuum_enabled = false)`)
   }
   const at = `timestamptz '${SEEDED_AT}'`
@@ -47,6 +47,14 @@ export async function seed(sql: Client, { ready, leases, finished }: Seed): Prom
     insert into journal (job_id, at, started_at, due_at, run, failures, outcome, worker, error)
     select ${id('F')}, ${at}, ${at}, ${at}, 1, 1, 'retried', 'worker 1', '{"name":"Error","message":"no"}'
     from generate_series(1, ${finished}) i`)
+  await sql.query(`
+    insert into locks (name, holder, owner, token, acquired_at, expires_at, ttl_ms)
+    select 'lock ' || i, case when i % 3 > 0 then 'h' || i end, 'host:1', i, ${at}, ${at} + (i - ${leases} / 2) * interval '1 minute', 30000
+    from generate_series(1, ${leases}) i`)
+  await sql.query(`
+    insert into lock_waiters (name, holder, seen_at)
+    select 'lock ' || i % 50, 'h' || i, ${at} - i * interval '1 minute'
+    from generate_series(1, ${leases}) i`)
   await sql.query(`
     insert into jobs (id, kind, queue, payload, priority, created_at)
     select job_id, kind, queue, json '{"n":1}', priority, ${at} from ready

@@ -1,50 +1,43 @@
-import { parseArgs } from 'node:util'
 import { startServer } from '../support/postgres-server.ts'
 import { violationsOf } from './check.ts'
+import { backlogScenario, scaleScenario, snapshotScenario } from './gates.ts'
 import { countsText, lifecycle } from './lifecycle.ts'
-import type { LifecycleOptions } from './lifecycle.ts'
+import { tortureWords, USAGE } from './options.ts'
+import type { TortureWords } from './options.ts'
 import { processes } from './processes.ts'
 import { dayText, isExact, schedules } from './schedules.ts'
-import type { DayOptions } from './schedule-day.ts'
 import { storm } from './storm.ts'
 import type { StormOptions } from './storm.ts'
 import { summaryText } from './summary.ts'
 import { isClean, killsText, transaction } from './transaction.ts'
-import type { KillOptions } from './transaction-kills.ts'
 
-const USAGE = `usage: npm run torture -- [processes] [options]
-       npm run torture -- lifecycle [--sequences <n>] [--seed <n>]
-       npm run torture -- transaction [--kills <n>] [--workers <n>] [--seed <n>]
-       npm run torture -- schedules [--hours <n>] [--kills <n>] [--seed <n>]
+/** Resolves to whether all was well. */
+type Scenario = (words: TortureWords, say: (line: string) => void) => Promise<boolean>
 
-processes: workers and producers as processes of their own, struck in every way
+const SCENARIOS: ReadonlyMap<string, Scenario> = new Map([
+  ['processes', processesScenario],
+  ['lifecycle', lifecycleScenario],
+  ['transaction', transactionScenario],
+  ['schedules', schedulesScenario],
+  ['backlog', backlogScenario],
+  ['snapshot', snapshotScenario],
+  ['scale', scaleScenario],
+])
 
-  --minutes <n>     how long to strike (5)
-  --seed <n>        what happens, in which order (of the clock)
-  --workers <n>     worker processes (3)
-  --rate <n>        jobs a second (300)
-  --lease <ms>      how long a lease lasts (3000)
+async function processesScenario(words: TortureWords): Promise<boolean> {
+  const minutes = words.number('minutes', 5)
+  const options = {
+    seed: seedOf(words),
+    forMs: minutes * 60_000,
+    workers: words.number('workers', 3),
+    perSecond: words.number('rate', 300),
+    leaseMs: words.number('lease', 3_000),
+  }
+  say(`torture: processes, seed ${options.seed}, ${minutes} minutes`)
+  return struck(options)
+}
 
-lifecycle: one act after another on a mill and on a model of it, compared after each
-
-  --sequences <n>   how many (2000)
-  --seed <n>        what is drawn (of the clock)
-
-transaction: processes killed between an effect and the commit of run.transaction
-
-  --kills <n>       how many (1000)
-  --workers <n>     processes at the same time (3)
-  --seed <n>        when (of the clock)
-
-schedules: a virtual day of schedules, ten workers in five processes that are killed
-
-  --hours <n>       how much of it (24)
-  --kills <n>       how many (60)
-  --seed <n>        when (of the clock)
-`
-
-/** `npm run torture`: exits 1 when anything was lost, doubled, or run twice at once. */
-async function torture(options: StormOptions): Promise<boolean> {
+async function struck(options: StormOptions): Promise<boolean> {
   // Durable, since it is crashed: what was acknowledged must be there afterwards.
   const server = await startServer({ settings: { fsync: 'on', max_connections: '200' } })
   try {
@@ -64,79 +57,11 @@ async function torture(options: StormOptions): Promise<boolean> {
   }
 }
 
-const DRAIN_WITHIN = 180_000
-
-function say(line: unknown): void {
-  process.stdout.write(`${String(line)}\n`)
-}
-
-type Scenario =
-  | { readonly name: 'processes'; readonly options: StormOptions }
-  | { readonly name: 'lifecycle'; readonly options: LifecycleOptions }
-  | { readonly name: 'transaction'; readonly options: KillOptions }
-  | { readonly name: 'schedules'; readonly options: DayOptions }
-
-function scenarioOf(words: readonly string[]): Scenario | null {
-  const { values, positionals } = parseArgs({
-    args: [...words],
-    allowPositionals: true,
-    options: {
-      help: { type: 'boolean', default: false },
-      minutes: { type: 'string', default: '5' },
-      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-      workers: { type: 'string', default: '3' },
-      rate: { type: 'string', default: '300' },
-      lease: { type: 'string', default: '3000' },
-      sequences: { type: 'string', default: '2000' },
-      kills: { type: 'string' },
-      hours: { type: 'string', default: '24' },
-    },
-  })
-  const [name = 'processes', ...more] = positionals
-  const seed = Number(values.seed)
-  if (values.help || more.length > 0) return null
-  if (name === 'lifecycle') {
-    return { name, options: { seed, sequences: Number(values.sequences) } }
-  }
-  if (name === 'transaction') {
-    const [kills, workers] = [Number(values.kills ?? 1_000), Number(values.workers)]
-    return { name, options: { seed, kills, workers } }
-  }
-  if (name === 'schedules') {
-    const [hours, kills] = [Number(values.hours), Number(values.kills ?? 60)]
-    return { name, options: { seed, hours, kills, processes: 5, workers: 2 } }
-  }
-  if (name !== 'processes') return null
-  const storm = {
-    forMs: Number(values.minutes) * 60_000,
-    workers: Number(values.workers),
-    perSecond: Number(values.rate),
-    leaseMs: Number(values.lease),
-  }
-  return { name, options: { seed, ...storm } }
-}
-
-async function suffered(scenario: Scenario): Promise<boolean> {
-  const { name, options } = scenario
-  if (scenario.name === 'processes') {
-    say(`torture: ${name}, seed ${options.seed}, ${scenario.options.forMs / 60_000} minutes`)
-    return torture(scenario.options)
-  }
-  if (scenario.name === 'transaction') {
-    say(`torture: ${name}, seed ${options.seed}, ${scenario.options.kills} kills`)
-    const report = await transaction(scenario.options)
-    say(killsText(report))
-    return isClean(report)
-  }
-  if (scenario.name === 'schedules') {
-    say(`torture: ${name}, seed ${options.seed}, ${scenario.options.hours} hours`)
-    const report = await schedules(scenario.options)
-    say(dayText(report))
-    return isExact(report)
-  }
-  say(`torture: ${name}, seed ${options.seed}, ${scenario.options.sequences} sequences`)
+async function lifecycleScenario(words: TortureWords): Promise<boolean> {
+  const options = { seed: seedOf(words), sequences: words.number('sequences', 2_000) }
+  say(`torture: lifecycle, seed ${options.seed}, ${options.sequences} sequences`)
   try {
-    say(countsText(await lifecycle(scenario.options)))
+    say(countsText(await lifecycle(options)))
     return true
   } catch (error) {
     say(error instanceof Error ? error.message : error)
@@ -144,9 +69,45 @@ async function suffered(scenario: Scenario): Promise<boolean> {
   }
 }
 
-const scenario = scenarioOf(process.argv.slice(2))
-if (scenario === null) {
-  say(USAGE)
-} else {
-  process.exitCode = (await suffered(scenario)) ? 0 : 1
+async function transactionScenario(words: TortureWords): Promise<boolean> {
+  const [kills, workers] = [words.number('kills', 1_000), words.number('workers', 3)]
+  const options = { seed: seedOf(words), kills, workers }
+  say(`torture: transaction, seed ${options.seed}, ${kills} kills`)
+  const report = await transaction(options)
+  say(killsText(report))
+  return isClean(report)
 }
+
+async function schedulesScenario(words: TortureWords): Promise<boolean> {
+  const [hours, kills] = [words.number('hours', 24), words.number('kills', 60)]
+  const options = { seed: seedOf(words), hours, kills, processes: 5, workers: 2 }
+  say(`torture: schedules, seed ${options.seed}, ${hours} hours`)
+  const report = await schedules(options)
+  say(dayText(report))
+  return isExact(report)
+}
+
+const DRAIN_WITHIN = 180_000
+
+function seedOf(words: TortureWords): number {
+  return words.number('seed', Date.now() % 1_000_000)
+}
+
+function say(line: unknown): void {
+  process.stdout.write(`${String(line)}\n`)
+}
+
+/** `npm run torture`: scenario after scenario, all of them even after one that failed. */
+async function main(words: TortureWords): Promise<void> {
+  const asked = words.scenarios.map((name) => SCENARIOS.get(name))
+  if (words.isHelp || asked.includes(undefined)) {
+    say(USAGE)
+    process.exitCode = words.isHelp ? 0 : 2
+    return
+  }
+  for (const scenario of asked) {
+    if ((await scenario?.(words, say)) === false) process.exitCode = 1
+  }
+}
+
+await main(tortureWords(process.argv.slice(2)))

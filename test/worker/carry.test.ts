@@ -3,7 +3,7 @@ import { manualClock } from '../../src/core/manual-clock.ts'
 import { defineJob, GiveUp, typed } from '../../src/index.ts'
 import type { CarryOf, Run } from '../../src/index.ts'
 import type { ClaimedRow } from '../../src/worker/claim-statements.ts'
-import { startRun } from '../../src/worker/execute.ts'
+import { makeRun } from '../../src/worker/execute.ts'
 import { handledKind } from '../../src/worker/handlers.ts'
 import type { RunServices } from '../../src/worker/run-for.ts'
 import { collect } from '../support/collect.ts'
@@ -246,12 +246,17 @@ test('§5: a stored carry that cannot be read ends the job, dead, before its han
     options: null,
     carry: '{"page":',
   }
-  const { end } = startRun(row, handled, {
-    clock: manualClock(NOON),
-    services: noServices(),
-    failures: null,
+  const end = await new Promise((resolve) => {
+    void makeRun(row, handled, {
+      clock: manualClock(NOON),
+      services: noServices(),
+      failures: null,
+      onEnd: (_run, decided) => {
+        resolve(decided)
+      },
+    }).begin()
   })
-  expect(await end).toMatchObject({
+  expect(end).toMatchObject({
     type: 'fate',
     fate: { outcome: 'dead', reason: 'undecodable', error: expect.stringContaining('JSON') },
   })

@@ -74,7 +74,7 @@ test('C3: a level better than all that were known to wait is taken with the next
   const { mill } = bench
   const started: number[] = []
   await fill(mill, [5, 8], 300)
-  const worker = mill.worker({ concurrency: 4 }).handle(visit, async (level) => {
+  const worker = mill.worker({ concurrency: 4, ahead: 0 }).handle(visit, async (level) => {
     started.push(level)
     if (started.length === 40) await mill.enqueueMany(visit, [0, 0, 0], { priority: 0 })
   })
@@ -98,9 +98,11 @@ test('C3: each queue has its own rotation, and the queues take turns as before',
       )
     }
   }
-  const worker = mill.worker({ queues: ['a', 'b'], concurrency: 1 }).handle(visit, (level, run) => {
-    started.push(`${run.queue}${level}`)
-  })
+  const worker = mill
+    .worker({ queues: ['a', 'b'], concurrency: 1, ahead: 0 })
+    .handle(visit, (level, run) => {
+      started.push(`${run.queue}${level}`)
+    })
   await worker.start()
   await until(() => started.length >= 128)
   const first = started.slice(0, 128)
@@ -145,7 +147,7 @@ test('C3: where one level waits, claims stay the lean ones', async () => {
   const { mill, schema } = bench
   await mill.enqueueMany(visit, numbers(400))
   using statements = watchStatements(schema)
-  await startedOf(mill, { concurrency: 10 }, 400)
+  await startedOf(mill, { concurrency: 10, ahead: 0 }, 400)
   expect(statements.count('claim_jobs')).toBeGreaterThan(10)
   expect(statements.count('claim_jobs_within_caps')).toBe(0)
   expect(statements.count('waiting_levels')).toBeLessThan(10)

@@ -2,7 +2,7 @@ import type { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { defineJob, typed } from '../../src/index.ts'
 import { heldLeases, renewLeases } from '../../src/worker/lease-statements.ts'
-import { settleRuns } from '../../src/worker/settle-statements.ts'
+import { settleRun } from '../../src/worker/settle-statements.ts'
 import { executorOn } from '../support/executor.ts'
 import { gate } from '../support/gate.ts'
 import { insertLease } from '../support/leases.ts'
@@ -80,7 +80,7 @@ test('race 8: renewals beside a settlement of the same rows in another order ski
   }
   const settled = ids.filter((_, index) => index % 2 === 0).toReversed()
   const renewed = await here.lane('settle').transaction(async (runner) => {
-    const moved = await runner.run(settleRuns, {
+    const moved = await runner.run(settleRun, {
       follow_ups: '[]',
       fates: JSON.stringify(settled.map((id) => ({ id, run: 1, outcome: 'completed' }))),
       worker: 'me',
@@ -103,7 +103,7 @@ test('race 8: a settlement that waits for a renewal applies once that is committ
   const id = await insertLease(sql, { kind: 'visit', worker: 'me' })
   const settle = await here.lane('renew').transaction(async (runner) => {
     await runner.run(renewLeases, { runs: runsOf([id]), worker: 'me' })
-    const settling = here.lane('settle').run(settleRuns, {
+    const settling = here.lane('settle').run(settleRun, {
       follow_ups: '[]',
       fates: JSON.stringify([{ id, run: 1, outcome: 'completed' }]),
       worker: 'me',
@@ -130,7 +130,7 @@ test('race 8: a hundred leases, renewed while they settle in other orders: no de
       ids.filter((_id, index) => index % 10 === part).toReversed(),
     )
     const settling = parts.map((part) =>
-      here.lane('settle').run(settleRuns, {
+      here.lane('settle').run(settleRun, {
         follow_ups: '[]',
         fates: JSON.stringify(part.map((id) => ({ id, run: 1, outcome: 'completed' }))),
         worker: 'me',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { defineJob, typed } from '../../src/index.ts'
 import { renewLeases } from '../../src/worker/lease-statements.ts'
-import { settleRuns } from '../../src/worker/settle-statements.ts'
+import { settleRun } from '../../src/worker/settle-statements.ts'
 import { collect } from '../support/collect.ts'
 import { executorOn } from '../support/executor.ts'
 import { beforeEach } from '../support/lane.ts'
@@ -51,7 +51,7 @@ test('race 12, replay 12: a run that completes between the look and the move sta
   await using recovering = await recovery(bench, ({ lane }) => ({
     lane: beforeEach(lane, async (statement) => {
       if (statement !== 'recover_runs') return
-      await owner.lane('settle').run(settleRuns, {
+      await owner.lane('settle').run(settleRun, {
         fates: JSON.stringify([{ id, run: 1, outcome: 'completed' }]),
         follow_ups: '[]',
         worker: 'gone:1:worker',

@@ -62,7 +62,7 @@ test('C4: after any takes and gives nothing is negative, beyond its cap, or forg
         }
         const heavies = inside.filter((each) => each.kind === 'heavy').length
         const mails = inside.filter((each) => each.queue === 'mail').length
-        expect(taken.taken).toBe(inside.length)
+        expect(taken.busy).toBe(inside.length)
         expect(taken.free()).toBe(5 - inside.length)
         expect(taken.freeOfKind('heavy')).toBe(Math.min(2 - heavies, taken.free()))
         expect(taken.freeOfQueue('mail')).toBe(Math.min(3 - mails, taken.free()))

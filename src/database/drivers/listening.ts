@@ -2,6 +2,7 @@ import type { ListenHandlers, Listening } from '../database.ts'
 import { quoted } from '../namespace.ts'
 import { within } from './deadline.ts'
 import { disconnected, translateError } from './translate-error.ts'
+import { turns } from './turns.ts'
 import { CONNECT_WITHIN, type OpenWire, type Wire } from './wire.ts'
 
 /** A connection that does nothing but listen, over any library's. */
@@ -17,12 +18,16 @@ export async function listenOn(
     handlers.onLost(error)
   }
 
+  const others = new Map<string, (payload: string) => void>()
+  const takeTurn = turns()
   const wire = await open({
     applicationName: 'millrace listen',
     settings: {},
     prepare: false,
     onNotification: (from, payload) => {
-      if (from === channel && isLive) handlers.onNotification(payload)
+      if (!isLive) return
+      if (from === channel) handlers.onNotification(payload)
+      else others.get(from)?.(payload)
     },
     onGone: lose,
   })
@@ -34,8 +39,18 @@ export async function listenOn(
     isLive = false
     await wire.end()
   }
+  const ask = (question: Question, timeoutMs: number): Promise<void> =>
+    takeTurn(() => answered(wire, question, timeoutMs))
   return {
-    ping: (timeoutMs) => answered(wire, { statement: 'ping', text: 'select 1' }, timeoutMs),
+    ping: (timeoutMs) => ask({ statement: 'ping', text: 'select 1' }, timeoutMs),
+    async add(other, onNotification) {
+      others.set(other, onNotification)
+      await ask({ statement: 'listen', text: `listen ${quoted(other)}` }, CONNECT_WITHIN)
+    },
+    async remove(other) {
+      others.delete(other)
+      await ask({ statement: 'unlisten', text: `unlisten ${quoted(other)}` }, CONNECT_WITHIN)
+    },
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -15,17 +15,34 @@ export async function listenOnPglite(
   const deliver = (payload: string) => {
     if (isLive) handlers.onNotification(payload)
   }
-  const name = quoted(channel)
-  await takeTurn(() => database.listen(name, deliver, transaction()))
+  const callbacks = new Map<string, (payload: string) => void>()
+
+  async function listen(name: string, callback: (payload: string) => void): Promise<void> {
+    callbacks.set(name, callback)
+    await takeTurn(() => database.listen(quoted(name), callback, transaction()))
+  }
+
+  async function unlisten(name: string): Promise<void> {
+    const callback = callbacks.get(name)
+    callbacks.delete(name)
+    if (callback === undefined || database.closed) return
+    await takeTurn(() => database.unlisten(quoted(name), callback, transaction()))
+  }
+
+  await listen(channel, deliver)
 
   async function close(): Promise<void> {
     if (!isLive) return
     isLive = false
-    if (database.closed) return
     // Of no consequence when the connection is held: nothing is delivered any more.
-    await takeTurn(() => database.unlisten(name, deliver, transaction())).catch(() => {})
+    await Promise.all([...callbacks.keys()].map((name) => unlisten(name).catch(() => {})))
   }
   return {
+    add: (name, onNotification) =>
+      listen(name, (payload) => {
+        if (isLive && callbacks.has(name)) onNotification(payload)
+      }),
+    remove: unlisten,
     async ping() {
       if (!database.closed) return
       const error = new Error('the embedded database was closed')

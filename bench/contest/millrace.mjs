@@ -1,0 +1,29 @@
+// Millrace as a contender, over the built package.
+import { defineJob, open as openMill, typed } from 'millrace'
+
+// As many as one claim takes, twice: while one half runs and settles, the next is claimed.
+const BEST_CONCURRENCY = 1_000
+
+/** By mode: what is asked of the worker, and what of the kind. */
+const MODES = {
+  best: { worker: { concurrency: BEST_CONCURRENCY } },
+  lean: { worker: { concurrency: BEST_CONCURRENCY }, kind: { keep: { completed: 0 } } },
+  defaults: {},
+  prompt: {},
+}
+
+export async function open({ url, mode }) {
+  const { worker: workerOptions = {}, kind: kindOptions = {} } = MODES[mode]
+  const noop = defineJob('noop', { input: typed(), ...kindOptions })
+  const mill = await openMill(url, { migrate: 'auto' })
+  return {
+    enqueue: (data) => mill.enqueue(noop, data),
+    enqueueMany: (list) => mill.enqueueMany(noop, list),
+    async work(onJob) {
+      const worker = mill.worker(workerOptions).handle(noop, (data) => onJob(data))
+      await worker.start()
+      return () => worker.stop()
+    },
+    close: () => mill.close(),
+  }
+}

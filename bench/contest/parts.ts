@@ -1,0 +1,44 @@
+import { contenderIn, SYSTEMS } from './contenders.ts'
+import type { Contender, Mode } from './contenders.ts'
+import type { ContestOptions, Part } from './options.ts'
+
+/** Takes minutes, and so comes once. */
+export function isLong(part: Part): boolean {
+  return LONG_PARTS.has(part)
+}
+
+export function isShort(part: Part): boolean {
+  return !isLong(part)
+}
+
+/** Who takes part, each in the configuration that is its best there. */
+export function contendersOf(part: Part, options: ContestOptions): readonly Contender[] {
+  const systems = POSTGRES_ONLY.has(part)
+    ? options.systems.filter((system) => SYSTEMS[system].store === 'postgres')
+    : options.systems
+  return MODES[part].flatMap((mode) =>
+    systems
+      .map((system) => contenderIn(system, mode))
+      .filter((contender) => contender.mode === mode || !STRICT_PARTS.has(part)),
+  )
+}
+
+const LONG_PARTS: ReadonlySet<Part> = new Set(['steady', 'backlog', 'snapshot', 'idle'])
+
+const MODES: Readonly<Record<Part, readonly Mode[]>> = {
+  enqueue: ['best'],
+  drain: ['best'],
+  lean: ['lean'],
+  defaults: ['defaults', 'concurrent'],
+  latency: ['prompt'],
+  steady: ['steady'],
+  backlog: ['best'],
+  snapshot: ['steady'],
+  idle: ['defaults'],
+}
+
+// Here a system without the mode takes no part: its best would be no answer to what is asked.
+const STRICT_PARTS: ReadonlySet<Part> = new Set(['lean', 'defaults'])
+
+/** Redis has no snapshots to hold and no statements to count. */
+const POSTGRES_ONLY: ReadonlySet<Part> = new Set(['snapshot', 'idle'])
