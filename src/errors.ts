@@ -112,15 +112,19 @@ export class MigrationError extends MillraceError {
   }
 }
 
-/** The run no longer holds its job: its lease ended and the job was taken by another. Nothing of it is recorded. */
+/**
+ * The run no longer holds its job: its lease ended and the job was taken by another. Nothing of it is
+ * recorded. Of a consumer of a stream: `id` is its name, `run` its token.
+ */
 export class LeaseLostError extends MillraceError {
   readonly code = 'LEASE_LOST'
   readonly id: string
   readonly run: number
 
-  constructor(id: string, run: number, options?: ErrorOptions) {
+  constructor(id: string, run: number, options?: ErrorOptions & { readonly text?: string }) {
     super(
-      `run ${run} of job ${id} lost its lease; another run may be under way. Stop its work: nothing it returns is recorded.`,
+      options?.text ??
+        `run ${run} of job ${id} lost its lease; another run may be under way. Stop its work: nothing it returns is recorded.`,
       options,
     )
     this.id = id

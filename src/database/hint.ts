@@ -7,7 +7,15 @@ import { instantText } from '../core/instant-text.ts'
 export type WakeHint = SentHint | { readonly type: 'resync' }
 
 /** The hints that are sent. */
-export type SentHint = DueHint | CancelHint | JobHint | QueuesHint | RerunHint | EventsHint
+export type SentHint =
+  | DueHint
+  | CancelHint
+  | JobHint
+  | QueuesHint
+  | RerunHint
+  | EventsHint
+  | StreamHint
+  | SequencedHint
 
 /** A job of this queue is due at this instant (milliseconds since the Unix epoch), past or future. */
 export interface DueHint {
@@ -44,16 +52,34 @@ export interface RerunHint {
   readonly type: 'rerun'
 }
 
+/** `stream`: something was published in it. `consumer`: the name of a consumer of it became free. */
+export interface StreamHint {
+  readonly type: 'stream' | 'consumer'
+  readonly stream: string
+}
+
+/** Events of this stream got their offsets, up to this one. */
+export interface SequencedHint {
+  readonly type: 'sequenced'
+  readonly stream: string
+  readonly head: number
+}
+
 /**
  * Reads a payload: `due <milliseconds since the epoch> <queue>`, `cancel <worker>`, `wait <id>`,
- * `ended <id>`, `events <list>`, `queues` or `rerun`, where the last part is the rest, whatever it holds. Answers
- * undefined for anything else: a newer release may send more words.
+ * `ended <id>`, `events <list>`, `stream <name>`, `consumer <stream>`, `sequenced <head> <stream>`,
+ * `queues` or `rerun`, where the last part is the rest, whatever it holds. Answers undefined for
+ * anything else: a newer release may send more words.
  */
 export function parseHint(payload: string): SentHint | undefined {
   if (payload === 'queues' || payload === 'rerun') return { type: payload }
   const [, dueAt, queue] = DUE.exec(payload) ?? []
   if (dueAt !== undefined && queue !== undefined) {
     return { type: 'due', queue, dueAt: Number(dueAt) }
+  }
+  const [, head, stream] = SEQUENCED.exec(payload) ?? []
+  if (head !== undefined && stream !== undefined) {
+    return { type: 'sequenced', stream, head: Number(head) }
   }
   const [, word, rest = ''] = NAMED.exec(payload) ?? []
   switch (word) {
@@ -64,6 +90,9 @@ export function parseHint(payload: string): SentHint | undefined {
       return { type: word, id: rest }
     case 'events':
       return { type: word, text: rest }
+    case 'stream':
+    case 'consumer':
+      return { type: word, stream: rest }
     default:
       return undefined
   }
@@ -79,4 +108,5 @@ const HINT_WITHIN = 30_000
 
 // SQL may send a fraction of a millisecond with it.
 const DUE = /^due (-?\d{1,15}(?:\.\d+)?) (.+)$/s
-const NAMED = /^(cancel|wait|ended|events) (.+)$/s
+const NAMED = /^(cancel|wait|ended|events|stream|consumer) (.+)$/s
+const SEQUENCED = /^sequenced (\d{1,15}) (.+)$/s
