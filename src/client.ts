@@ -23,14 +23,18 @@ import type { JobKind } from './jobs/kind.ts'
 import { jobsOf } from './jobs/jobs.ts'
 import type { Jobs, JobsParts } from './jobs/jobs.ts'
 import { producer } from './jobs/producer.ts'
-import type { Producer } from './jobs/producer.ts'
+import type { JobProducer, Producer } from './jobs/producer.ts'
 import type { Mill } from './mill.ts'
 import type { OpenSettings } from './open-options.ts'
 import { queueDecisions } from './queues/decisions.ts'
 import type { QueueDecisions } from './queues/decisions.ts'
 import { queuesOf } from './queues/queues.ts'
 import type { Queues } from './queues/queues.ts'
+import { streamService } from './streams/service.ts'
+import type { StreamService } from './streams/service.ts'
+import type { Streams } from './streams/streams.ts'
 import { logNotices } from './telemetry/logger.ts'
+import { batchTransactions } from './worker/batch-transactions.ts'
 import type { ClaimOptions } from './worker/claim-handles.ts'
 import type { JobHandle } from './worker/handle.ts'
 import { handleDesk } from './worker/handle-desk.ts'
@@ -102,11 +106,18 @@ class Client implements Mill {
   readonly queues: Queues
   readonly enqueue: Producer['enqueue']
   readonly enqueueMany: Producer['enqueueMany']
+  readonly streams: Streams
+  readonly publish: Producer['publish']
+  readonly publishMany: Producer['publishMany']
+  readonly saveOffset: Producer['saveOffset']
+  readonly subscribe: Mill['subscribe']
+  readonly consume: Mill['consume']
   readonly #parts: ClientParts
   readonly #enqueuer: ReturnType<typeof enqueuer>
   readonly #decisions: QueueDecisions
   readonly #jobs: JobsParts
   readonly #outlets: EventOutlets
+  readonly #streams: StreamService
   #wakeups: Wakeups | undefined
   #desk: HandleDesk | undefined
   readonly #workers = new Set<Worker>()
@@ -138,6 +149,20 @@ class Client implements Mill {
     this.#outlets = eventOutlets({ clock, events, lane: beside, ...parts.settings })
     const announce = parts.settings.wake === 'listen'
     this.queues = queuesOf({ runner, decisions: this.#decisions, announce })
+    this.#streams = streamService({
+      executor: parts.statements,
+      wakeups: () => this.#listening(),
+      maxPayload: parts.settings.maxPayload,
+      isAnnounced: announce,
+      newHolder: () => this.#newWorkerId(),
+      transactions: batchTransactions({ executor: parts.statements, ...this.#forRuns() }),
+    })
+    this.streams = this.#streams.streams
+    this.publish = this.#streams.own.publish
+    this.publishMany = this.#streams.own.publishMany
+    this.saveOffset = this.#streams.own.saveOffset
+    this.subscribe = this.#streams.subscribe
+    this.consume = this.#streams.consume
   }
 
   in<T>(transaction: T & Tx<T>): Producer {
@@ -148,10 +173,11 @@ class Client implements Mill {
   #producerOn(transaction: Queryable, holder: object = transaction): Producer {
     const inside = <R>(work: (runner: Runner) => Promise<R>): Promise<R> =>
       inTurn(holder, async () => work(await this.#borrow(transaction)))
-    return this.#producer(
+    const jobs = this.#producer(
       (ask) => inside((runner) => this.#enqueuer.enqueueOn(runner, ask)),
       (asks) => inside((runner) => this.#enqueuer.enqueueManyOn(runner, asks)),
     )
+    return { ...jobs, ...this.#streams.on(inside) }
   }
 
   worker(options: WorkerOptions = {}): Worker {
@@ -166,6 +192,7 @@ class Client implements Mill {
         decisions: this.#decisions,
         hintUntil: this.#hintUntil,
         doubts,
+        sequenceStreams: this.#streams.sequenceAll,
         ...this.#forRuns(),
       }),
       onStopped: () => this.#workers.delete(worker),
@@ -203,7 +230,7 @@ class Client implements Mill {
     const { statements, engine, onClosed } = this.#parts
     this.#jobs.close()
     try {
-      await Promise.all([...this.#workers].map((worker) => worker.stop()))
+      await Promise.all([this.#streams.close(), ...[...this.#workers].map((each) => each.stop())])
       await this.#desk?.close()
       await this.#enqueuer.idle()
       await this.#outlets.close()
@@ -236,7 +263,7 @@ class Client implements Mill {
   #producer(
     one: (ask: Ask, hasGivenId: boolean) => Promise<EnqueueResult>,
     many: (asks: AsyncIterable<Ask>) => Promise<readonly EnqueueResult[]>,
-  ): Producer {
+  ): JobProducer {
     const { statements, settings } = this.#parts
     const { maxPayload } = settings
     const queues = this.#decisions

@@ -34,7 +34,7 @@ export type { Backoff, BackoffType } from './core/backoff.ts'
 export type { OneOf } from './core/one-of.ts'
 
 // Enqueue
-export type { Producer } from './jobs/producer.ts'
+export type { JobProducer, Producer } from './jobs/producer.ts'
 export type { EnqueueOptions, InputArgs } from './jobs/options.ts'
 export type { EnqueueOutcome, EnqueueResult } from './jobs/job.ts'
 
@@ -54,6 +54,26 @@ export type { Handle, JobHandle } from './worker/handle.ts'
 // Decide about queues
 export type { QueueRecord, Queues } from './queues/queues.ts'
 export type { QueueDefaults } from './jobs/queue-defaults.ts'
+
+// Streams
+export { defineStream } from './streams/stream.ts'
+export type { StreamOptions } from './streams/stream.ts'
+export type {
+  DataOf,
+  EventIn,
+  EventProducer,
+  EventToPublish,
+  Published,
+  PublishOptions,
+  StreamDefinition,
+  StreamTypes,
+} from './core/event-producer.ts'
+export type { StreamEvent } from './streams/event.ts'
+export type { ConsumeOptions, SubscribeOptions } from './streams/options.ts'
+export type { From } from './streams/position.ts'
+export type { ConsumerRecord, ReadOptions, StreamRecord, Streams } from './streams/streams.ts'
+export type { Subscription } from './streams/subscribe.ts'
+export type { Trimmed, TrimOptions } from './streams/trim.ts'
 
 // Look inside
 export type { Jobs } from './jobs/jobs.ts'
@@ -130,4 +150,5 @@ export {
   UnknownKindError,
   WaitTimeoutError,
 } from './errors.ts'
+export { EventsTrimmedError, InvalidEventError } from './streams/stream-errors.ts'
 export type { BrokenRule, DatabaseErrorFacts, InputIssue, MigrationProblem } from './errors.ts'

@@ -20,7 +20,7 @@ const sourceFolder = fileURLToPath(new URL('../../src/', import.meta.url))
 /** The generated pages of the reference, by file name. */
 export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   return new Map([
-    ['errors.md', errorsPage(read('errors.ts'), read('worker/verdict.ts'))],
+    ['errors.md', errorsPage(`${read('errors.ts')}\n${read('streams/stream-errors.ts')}`, read('worker/verdict.ts'))],
     ['statements.md', statementsPage(await statementModules())],
     ['schema.md', await migratedSchemaPage()],
     ['spec.md', specPage(testTitles(testFolder))],

@@ -1,3 +1,4 @@
+import type { EventProducer } from '../core/event-producer.ts'
 import type { Ask } from './ask.ts'
 import { prepareAsk } from './ask.ts'
 import type { EnqueueResult } from './job.ts'
@@ -6,7 +7,10 @@ import type { EnqueueOptions, InputArgs } from './options.ts'
 import type { KnownDefaults } from './queue-defaults.ts'
 
 /** The verbs that make sense inside a transaction of yours; a client is one too. */
-export interface Producer {
+export interface Producer extends JobProducer, EventProducer {}
+
+/** Those for jobs. */
+export interface JobProducer {
   /**
    * Enqueues one job. Resolves once it is committed (or, in your transaction, written: your commit
    * decides). Throws `InvalidInputError`, `InvalidOptionError`, `PayloadTooLargeError` before
@@ -36,7 +40,7 @@ export interface Destination {
   readonly many: (asks: AsyncIterable<Ask>) => Promise<readonly EnqueueResult[]>
 }
 
-export function producer(destination: Destination): Producer {
+export function producer(destination: Destination): JobProducer {
   const { now, maxPayload, queues } = destination
 
   function prepare(kind: JobKind, input: unknown, options: EnqueueOptions): Ask | Promise<Ask> {

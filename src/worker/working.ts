@@ -56,6 +56,8 @@ export interface WorkerContext {
   readonly prepareAsk: (kind: JobKind, input: unknown, options: object) => Ask | Promise<Ask>
   /** Writes asks on a transaction. */
   readonly writeAsks: (runner: Runner, asks: readonly Ask[]) => Promise<unknown>
+  /** Gives offsets to events in streams that nobody reads. */
+  readonly sequenceStreams: () => Promise<void>
   /** The verbs of a producer on a transaction. */
   readonly producerOn: (transaction: Queryable) => Producer
 }
@@ -145,6 +147,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     lane: maintenance,
     events,
     everyMs: HOUSEKEEP_EVERY,
+    sequenceStreams: context.sequenceStreams,
     onFailure: warn.of('maintenance failed'),
   })
   const loop = claimLoop({
