@@ -71,4 +71,23 @@ export const EXPECTED_CATALOGUE: Readonly<Record<number, Readonly<Record<string,
     'table workers':
       'worker text collate "C" not null; started_at timestamp with time zone not null; seen_at timestamp with time zone not null; concurrency integer not null; busy integer not null; queues json not null; kinds json not null',
   },
+  3: {
+    'function sequence_events':
+      'of_stream text, after_place bigint, most integer, at_instant timestamp with time zone, is_announced boolean, OUT moved integer, OUT skipped boolean, OUT head bigint, OUT head_place bigint returns record',
+    'index consumers_pkey': 'primary key on consumers using btree (stream, consumer)',
+    'index event_inbox_pkey': 'primary key on event_inbox using btree (stream, place)',
+    'index events_id': 'unique index on events using btree (stream, id)',
+    'index events_key':
+      'index on events using btree (stream, key, event_offset) WHERE (key IS NOT NULL)',
+    'index events_pkey': 'primary key on events using btree (stream, event_offset)',
+    'index streams_pkey': 'primary key on streams using btree (stream)',
+    'table consumers':
+      'stream text collate "C" not null; consumer text collate "C" not null; holder text; lease_ends_at timestamp with time zone; saved_offset bigint; token bigint not null',
+    'table event_inbox':
+      'stream text collate "C" not null; place bigint generated always as identity not null; published_at timestamp with time zone not null; id text collate "C" not null; key text collate "C"; data json not null',
+    'table events':
+      'stream text collate "C" not null; event_offset bigint not null; place bigint not null; published_at timestamp with time zone not null; id text collate "C" not null; key text collate "C"; data json not null',
+    'table streams':
+      'stream text collate "C" not null; created_at timestamp with time zone not null',
+  },
 }

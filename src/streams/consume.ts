@@ -2,7 +2,7 @@ import type { Runner } from '../database/executor.ts'
 import { forever, repeat } from '../database/repeat.ts'
 import { DatabaseError, InvalidOptionError, LeaseLostError } from '../errors.ts'
 import { moveConsumer } from './consumer-statements.ts'
-import type { ConsumerPlace } from './consumer-statements.ts'
+import type { ConsumerPlace, MoveParams } from './consumer-statements.ts'
 import type { StreamEvent } from './event.ts'
 import { openIntake, readOrSkip } from './intake.ts'
 import type { Intake, IntakeOptions, IntakeParts } from './intake.ts'
@@ -129,7 +129,7 @@ async function once(batch: Batch, doing: Doing): Promise<number> {
       if (batch.events.length > 0) await fn(batch.events, tx)
       held.lost.throwIfAborted()
       const move = { ...place, token: held.token, began_at: batch.beganAt, offset: batch.offset }
-      isMoved = (await runner.run(moveConsumer, move)).length > 0
+      isMoved = await isFound(runner, move, setup.transactions)
       isMissed = !isMoved
       if (isMissed) throw new LeaseLostError(setup.as, held.token, { text: missed(place) })
     })
@@ -144,6 +144,23 @@ async function once(batch: Batch, doing: Doing): Promise<number> {
   if (!isMoved) throw notMoved()
   return batch.offset
 }
+
+/** Moves the offset; false: the row is not as this batch knows it, or not there at all. */
+async function isFound(
+  runner: Runner,
+  move: MoveParams,
+  { isForeign }: ConsumeTransactions,
+): Promise<boolean> {
+  try {
+    return (await runner.run(moveConsumer, move)).length > 0
+  } catch (error) {
+    if (isForeign && error instanceof DatabaseError && NOT_THERE.has(error.sqlstate)) return false
+    throw error
+  }
+}
+
+// The table, its schema: a database without Millrace.
+const NOT_THERE: ReadonlySet<string | null> = new Set(['42P01', '3F000'])
 
 function mayHaveCommitted(error: unknown, { isForeign }: ConsumeTransactions): boolean {
   return isForeign || (error instanceof DatabaseError && error.outcomeUnknown)

@@ -124,12 +124,15 @@ from freed
 where $is_announced::boolean`,
 )
 
+export type MoveParams = ConsumerPlace & {
+  readonly token: number
+  readonly began_at: number
+  readonly offset: number
+}
+
 // The last statement of a batch's transaction. Guarded by the token and by the offset at which the
 // batch began: it waits for a commit of the same batch that is still under way, and then misses.
-export const moveConsumer: Statement<
-  ConsumerPlace & { token: number; began_at: number; offset: number },
-  { token: number }
-> = statement(
+export const moveConsumer: Statement<MoveParams, { token: number }> = statement(
   'move_consumer',
   `
 update millrace.consumers c

@@ -55,6 +55,11 @@ describe.each(statements.map((each) => [each.name, each] as const))('%s', (name,
       'workers',
       'rollups',
       'throttles',
+      'streams',
+      'event_inbox',
+      'events',
+      'consumers',
+      'sequence_events',
       'migrations',
     ])
     expect(tables.map(([, table = '']) => table).filter((table) => !known.has(table))).toEqual([])

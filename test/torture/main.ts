@@ -7,12 +7,16 @@ import { processes } from './processes.ts'
 import { storm } from './storm.ts'
 import type { StormOptions } from './storm.ts'
 import { summaryText } from './summary.ts'
+import { stormText } from './stream-evidence.ts'
+import { streams } from './streams.ts'
+import type { StreamStorm } from './streams.ts'
 import { isClean, killsText, transaction } from './transaction.ts'
 import type { KillOptions } from './transaction-kills.ts'
 
 const USAGE = `usage: npm run torture -- [processes] [options]
        npm run torture -- lifecycle [--sequences <n>] [--seed <n>]
        npm run torture -- transaction [--kills <n>] [--workers <n>] [--seed <n>]
+       npm run torture -- streams [--minutes <n>] [--seed <n>]
 
 processes: workers and producers as processes of their own, struck in every way
 
@@ -32,6 +36,11 @@ transaction: processes killed between an effect and the commit of run.transactio
   --kills <n>       how many (1000)
   --workers <n>     processes at the same time (3)
   --seed <n>        when (of the clock)
+
+streams: ten publishers whose transactions commit in any order, and six consumers killed at random
+
+  --minutes <n>     how long to publish (5)
+  --seed <n>        what happens, in which order (of the clock)
 `
 
 /** `npm run torture`: exits 1 when anything was lost, doubled, or run twice at once. */
@@ -65,6 +74,7 @@ type Scenario =
   | { readonly name: 'processes'; readonly options: StormOptions }
   | { readonly name: 'lifecycle'; readonly options: LifecycleOptions }
   | { readonly name: 'transaction'; readonly options: KillOptions }
+  | { readonly name: 'streams'; readonly options: StreamStorm }
 
 function scenarioOf(words: readonly string[]): Scenario | null {
   const { values, positionals } = parseArgs({
@@ -91,6 +101,10 @@ function scenarioOf(words: readonly string[]): Scenario | null {
     const [kills, workers] = [Number(values.kills), Number(values.workers)]
     return { name, options: { seed, kills, workers } }
   }
+  if (name === 'streams') {
+    const forMs = Number(values.minutes) * 60_000
+    return { name, options: { seed, forMs, publishers: 10, killWithin: 4_000 } }
+  }
   if (name !== 'processes') return null
   const storm = {
     forMs: Number(values.minutes) * 60_000,
@@ -112,6 +126,12 @@ async function suffered(scenario: Scenario): Promise<boolean> {
     const report = await transaction(scenario.options)
     say(killsText(report))
     return isClean(report)
+  }
+  if (scenario.name === 'streams') {
+    say(`torture: ${name}, seed ${options.seed}, ${scenario.options.forMs / 60_000} minutes`)
+    const report = await streams(scenario.options)
+    say(stormText(report))
+    return report.violations.length === 0
   }
   say(`torture: ${name}, seed ${options.seed}, ${scenario.options.sequences} sequences`)
   try {
