@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander'
+import { EventsTrimmedError, InvalidEventError } from '../index.ts'
 import {
   DatabaseError,
   InvalidInputError,
@@ -32,7 +33,13 @@ export function exitCodeOf(error: unknown): ExitCode {
   return FAILED
 }
 
-const REFUSED = [NotMigratedError, UnknownJobError, WaitTimeoutError]
+const REFUSED = [
+  EventsTrimmedError,
+  InvalidEventError,
+  NotMigratedError,
+  UnknownJobError,
+  WaitTimeoutError,
+]
 
 const MISUSES = [
   InvalidInputError,

@@ -110,7 +110,7 @@ function cellText(value: Cell): string {
 }
 
 // What others wrote (a kind, a note, a message) must not move the cursor of who reads it.
-function printable(text: string): string {
+export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, (character) => {
     return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
   })

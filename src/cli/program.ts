@@ -6,6 +6,7 @@ import { addEnqueueCommand } from './commands/enqueue.ts'
 import { addJobsCommands } from './commands/jobs.ts'
 import { addMigrateCommands } from './commands/migrate.ts'
 import { addQueuesCommands } from './commands/queues.ts'
+import { addStreamsCommands } from './commands/streams.ts'
 import { addStatsCommand } from './commands/stats.ts'
 import { addVerifyCommand } from './commands/verify.ts'
 import { addWorkCommand } from './commands/work.ts'
@@ -42,6 +43,7 @@ function program(isJson: boolean): Command {
   addJobsCommands(made)
   addCleanupCommand(made)
   addQueuesCommands(made)
+  addStreamsCommands(made)
   addStatsCommand(made)
   return made
 }

@@ -49,6 +49,7 @@ type Chunks = AsyncGenerator<readonly EventRow[], void>
 
 // For how long a publish outlasts a database that is away.
 const OUTLAST = 10_000
+const EVENT_OPTIONS = ['data', 'key', 'id']
 
 export function publisher({ executor, maxPayload, isAnnounced }: PublisherOptions): Publisher {
   const { clock } = executor
@@ -125,16 +126,15 @@ export function publisher({ executor, maxPayload, isAnnounced }: PublisherOption
         await one(row instanceof Promise ? await row : row)
         return { id }
       },
-      publishMany(stream, events) {
-        return many(chunksOf(rows()))
-
-        async function* rows(): AsyncGenerator<EventRow, void> {
-          for await (const event of events) {
-            checkOptions('publishMany()', event, ['data', 'key', 'id'])
-            yield await prepare(stream, event)
-          }
-        }
-      },
+      publishMany: (stream, events) =>
+        many(
+          chunksOf(events, (event) =>
+            prepare(stream, {
+              ...checkOptions('publishMany()', event, EVENT_OPTIONS),
+              data: event.data,
+            }),
+          ),
+        ),
       async saveOffset(stream, as, offset) {
         const place = { stream: sourceOf(stream).name, consumer: checkName('consumer', as) }
         await inside((runner) => saveForward(runner, place, offset))
@@ -166,21 +166,53 @@ function bytesOf({ stream, data }: EventRow): number {
 }
 
 /** Rows in pieces that fit a statement each, read as they are needed. */
-async function* chunksOf(rows: AsyncIterable<EventRow>): Chunks {
-  let chunk: EventRow[] = []
-  let bytes = 0
-  for await (const row of rows) {
-    const size = bytesOf(row)
-    if (chunk.length > 0 && (chunk.length === MOST_ROWS || bytes + size > MOST_BYTES)) {
-      yield chunk
-      chunk = []
-      bytes = 0
+async function* chunksOf<T>(
+  events: Iterable<T> | AsyncIterable<T>,
+  prepare: (event: T) => EventRow | Promise<EventRow>,
+): Chunks {
+  const pieces = gathering()
+  if (Symbol.asyncIterator in events) {
+    for await (const event of events) yield* pieces.add(await prepare(event))
+  } else {
+    // Nothing is awaited that is there: that alone costs as much as the row.
+    for (const event of events) {
+      const row = prepare(event)
+      const full = pieces.add(row instanceof Promise ? await row : row)
+      if (full.length > 0) yield* full
     }
-    chunk.push(row)
-    bytes += size
   }
-  if (chunk.length > 0) yield chunk
+  if (pieces.rest.length > 0) yield pieces.rest
 }
+
+interface Gathering {
+  /** The piece that is full without this row, if one is. */
+  add(row: EventRow): readonly (readonly EventRow[])[]
+  readonly rest: readonly EventRow[]
+}
+
+function gathering(): Gathering {
+  let piece: EventRow[] = []
+  let bytes = 0
+  return {
+    add(row) {
+      const size = bytesOf(row)
+      const isFull = piece.length === MOST_ROWS || bytes + size > MOST_BYTES
+      const full = isFull && piece.length > 0 ? [piece] : NONE
+      if (full !== NONE) {
+        piece = []
+        bytes = 0
+      }
+      piece.push(row)
+      bytes += size
+      return full
+    },
+    get rest() {
+      return piece
+    },
+  }
+}
+
+const NONE: readonly (readonly EventRow[])[] = []
 
 async function* readAhead(chunks: Chunks): Chunks {
   const all: (readonly EventRow[])[] = []

@@ -30,15 +30,14 @@ export async function readStream(
   const onTrimmed = onTrimmedOption(options.onTrimmed)
   const onInvalid = onInvalidOption(options.onInvalid)
   if (most === 0) return []
-  if (sequence) {
+  const place = { stream: name, after: from ?? 0, most }
+  let stored = await readOnce(runner, place, key)
+  // A full answer is final: what gets its offset later stands behind it.
+  if (sequence && stored.length < most) {
     await sequencers.of(name).look(false)
     await sequencers.of(name).catchUp()
+    stored = await readOnce(runner, place, key)
   }
-  const place = { stream: name, after: from ?? 0, most }
-  const stored =
-    key === undefined
-      ? await runner.run(readEvents, place)
-      : await runner.run(readEventsOfKey, { ...place, key })
   if (from !== null && onTrimmed === 'throw') {
     const found = key === undefined ? stored : await firstOf(name, runner)
     checkGap(name, from, found)
@@ -49,6 +48,15 @@ export async function readStream(
     if (event !== null) events.push(event)
   }
   return events
+}
+
+function readOnce(
+  runner: Runner,
+  place: { readonly stream: string; readonly after: number; readonly most: number },
+  key: string | undefined,
+): Promise<readonly StoredEvent[]> {
+  if (key === undefined) return runner.run(readEvents, place)
+  return runner.run(readEventsOfKey, { ...place, key })
 }
 
 function checkGap(

@@ -1,4 +1,5 @@
 import { batchSize } from './batch-size.ts'
+import { readEvent } from './event.ts'
 import type { StreamEvent } from './event.ts'
 import { openIntake, readOrSkip } from './intake.ts'
 import type { Intake, IntakeOptions, IntakeParts } from './intake.ts'
@@ -45,6 +46,10 @@ class OpenSubscription implements Subscription<unknown>, AsyncIterator<StreamEve
   /** The event in the loop's hands. */
   #inHand: number | undefined
   #turn: Promise<unknown> = Promise.resolve()
+  #stepping = 0
+  #intake: Intake | undefined
+  /** The schema answered at once so far. */
+  #isImmediate = true
   #closing: Promise<void> | undefined
   readonly #unhear: () => void
 
@@ -65,7 +70,14 @@ class OpenSubscription implements Subscription<unknown>, AsyncIterator<StreamEve
 
   /** Calls made together are answered one after another. */
   next(): Promise<Step> {
-    const step = this.#turn.then(() => this.#step())
+    const ready = this.#stepping === 0 ? this.#ready() : undefined
+    if (ready !== undefined) return Promise.resolve({ done: false, value: ready })
+    this.#stepping += 1
+    const step = this.#turn
+      .then(() => this.#step())
+      .finally(() => {
+        this.#stepping -= 1
+      })
     this.#turn = step.catch(() => undefined)
     return step
   }
@@ -98,9 +110,30 @@ class OpenSubscription implements Subscription<unknown>, AsyncIterator<StreamEve
     return DONE
   }
 
+  /**
+   * The next event where it was read already and there is nothing to wait for: half of what an event
+   * costs here is promises. Undefined for whatever is out of the ordinary.
+   */
+  #ready(): StreamEvent | undefined {
+    const intake = this.#intake
+    const stored = this.#buffer[this.#at]
+    if (intake === undefined || stored === undefined || !this.#isImmediate) return undefined
+    if (this.#stop.signal.aborted || intake.held.isLapsed) return undefined
+    const event = readAtOnce(this.#setup.stream, stored)
+    if (event === undefined) {
+      this.#isImmediate = false
+      return undefined
+    }
+    if (this.#inHand !== undefined) intake.held.acknowledge(this.#inHand)
+    this.#inHand = event.offset
+    this.#passOn(intake)
+    return event
+  }
+
   async #advance(): Promise<StreamEvent | undefined> {
     const intake = await (this.#opening ??= openIntake(this.#setup, this.#parts, this.#stop.signal))
     if (intake === null) return undefined
+    this.#intake = intake
     if (this.#inHand !== undefined) intake.held.acknowledge(this.#inHand)
     this.#inHand = undefined
     for (;;) {
@@ -119,17 +152,23 @@ class OpenSubscription implements Subscription<unknown>, AsyncIterator<StreamEve
   /** The next one that was read; waits until there is one. */
   async #take(intake: Intake): Promise<StoredEvent | undefined> {
     while (this.#at === this.#buffer.length) {
-      await (this.#filling ?? this.#fill(intake))
+      // Known by its promise, so that a close waits for what it has under way.
+      this.#filling ??= this.#fill(intake)
+      await this.#filling
       intake.held.lost.throwIfAborted()
       if (this.#stop.signal.aborted) return undefined
     }
     // After a stop of the process somebody else may be at work on it.
     if (intake.held.isLapsed) await intake.held.confirm()
     const stored = this.#buffer[this.#at]
+    this.#passOn(intake)
+    return stored
+  }
+
+  #passOn(intake: Intake): void {
     this.#at += 1
     const left = this.#buffer.length - this.#at
     if (left < this.#size.next) this.#fillAhead(intake)
-    return stored
   }
 
   #fillAhead(intake: Intake): void {
@@ -156,6 +195,22 @@ class OpenSubscription implements Subscription<unknown>, AsyncIterator<StreamEve
     await intake?.close()
     this.#onClosed()
   }
+}
+
+/** Undefined where the schema takes its time, or refuses. */
+function readAtOnce(
+  stream: SubscriptionSetup['stream'],
+  stored: StoredEvent,
+): StreamEvent | undefined {
+  try {
+    const event = readEvent(stream, stored)
+    if (!(event instanceof Promise)) return event
+    // It is asked again, and waited for there.
+    event.catch(() => undefined)
+  } catch {
+    // So is one that refuses.
+  }
+  return undefined
 }
 
 const DONE: Step = { done: true, value: undefined }

@@ -1,4 +1,4 @@
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { defineStream, typed } from '../../src/index.ts'
 import type { EventToPublish, Mill, StreamDefinition, StreamEvent } from '../../src/index.ts'
 

@@ -2,7 +2,7 @@
 // JavaScript: many of them start. What it saw it writes into a table: in the transaction that moves
 // its offset, or, with `how: 'subscribe'`, before it asks for the next event.
 import { defineStream, open, typed } from 'millrace'
-import pg from 'pg'
+import { Client } from 'pg'
 
 const { url, as, how, lease } = JSON.parse(process.argv[2])
 const insert = 'insert into seen (consumer, stream, event_offset, id) values ($1, $2, $3, $4)'
@@ -10,7 +10,7 @@ const insert = 'insert into seen (consumer, stream, event_offset, id) values ($1
 // Without its parent it has no reason to be.
 process.on('disconnect', () => process.exit())
 const mill = await open(url, { logger: false })
-const own = new pg.Client({ connectionString: url })
+const own = new Client({ connectionString: url })
 await own.connect()
 
 async function consume(stream) {
