@@ -172,7 +172,7 @@ class Client implements Mill {
   /** `holder` is what calls take turns on: the caller's own transaction object. */
   #producerOn(transaction: Queryable, holder: object = transaction): Producer {
     const inside = <R>(work: (runner: Runner) => Promise<R>): Promise<R> =>
-      inTurn(holder, async () => work(await this.#borrow(transaction)))
+      inTurn(holder, async () => work(await this.#borrow(transaction, holder === transaction)))
     const jobs = this.#producer(
       (ask) => inside((runner) => this.#enqueuer.enqueueOn(runner, ask)),
       (asks) => inside((runner) => this.#enqueuer.enqueueManyOn(runner, asks)),
@@ -287,8 +287,9 @@ class Client implements Mill {
     }
   }
 
-  async #borrow(transaction: Queryable): Promise<Runner> {
-    if (this.#closing !== undefined) throw new ClosedError()
+  // What runs in a transaction of ours may end it: a close waits for that.
+  async #borrow(transaction: Queryable, isOurs: boolean): Promise<Runner> {
+    if (this.#closing !== undefined && !isOurs) throw new ClosedError()
     return this.#parts.statements.borrow(transaction)
   }
 }

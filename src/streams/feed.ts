@@ -5,7 +5,7 @@ import { forever, repeat } from '../database/repeat.ts'
 import type { Bells } from './bells.ts'
 import { readEvents } from './read-statements.ts'
 import type { StoredEvent } from './read-statements.ts'
-import type { Sequencer } from './sequence.ts'
+import type { Look, Sequencer } from './sequence.ts'
 
 /**
  * The events of a stream behind an offset, as they come. A reader gives offsets itself before it
@@ -48,7 +48,8 @@ export function feed(options: FeedOptions): Feed {
   let head = 0
   let readTo = 0
   let wasFull = true
-  let mustLook = false
+  /** Since when a look is owed. */
+  let putOffAt: number | null = null
   let pause = FIRST_PAUSE
 
   function hear(hint: WakeHint): boolean {
@@ -83,23 +84,32 @@ export function feed(options: FeedOptions): Feed {
   }
 
   async function comeBack(): Promise<void> {
-    await sleep(pause)
+    const end = clock.now() + pause
+    await sleepTo(() => end)
     pause = Math.min(LONGEST_PAUSE, pause * 2)
   }
 
+  // The look goes on beside the sleep: it may take long, and what is published now need not wait for it.
   async function sleepUntilCalled(): Promise<void> {
     pause = FIRST_PAUSE
-    const look = await sequencer.look(mustLook)
-    mustLook = look === 'put off'
-    if (look === 'found') return
-    await sleep(mustLook ? Math.min(LOOK_WITHIN, bell.patience) : bell.patience)
+    const began = clock.now()
+    let end = began + bell.patience
+    const seen = (look: Look): void => {
+      putOffAt = look === 'put off' ? (putOffAt ?? began) : null
+      if (putOffAt !== null) end = Math.min(end, putOffAt + LOOK_WITHIN)
+      if (look === 'found') isCalled = true
+      bell.ring()
+    }
+    // One that failed is made again, after the round that finds out why.
+    const isOwed = putOffAt !== null && began - putOffAt >= LOOK_WITHIN
+    sequencer.look(isOwed).then(seen, () => seen('put off'))
+    await sleepTo(() => end)
   }
 
   // Rung also for offsets that this reader gave, or has read already.
-  async function sleep(ms: number): Promise<void> {
-    const end = clock.now() + ms
-    while (!isCalled && head <= readTo && !signal.aborted && clock.now() < end) {
-      await bell.wait(Math.min(end - clock.now(), bell.patience))
+  async function sleepTo(end: () => number): Promise<void> {
+    while (!isCalled && head <= readTo && !signal.aborted && clock.now() < end()) {
+      await bell.wait(Math.min(end() - clock.now(), bell.patience))
     }
   }
 

@@ -12,8 +12,8 @@ import { lookBeforeMark, sequenceEvents, waitingStreams } from './sequence-state
  */
 export interface Sequencers {
   of(stream: string): Sequencer
-  /** Every stream in whose inbox something waits: maintenance, for streams that nobody reads. */
-  all(): Promise<void>
+  /** Every stream in whose inbox something waits, until told to stop: maintenance, for streams that nobody reads. */
+  all(isStopped?: () => boolean): Promise<void>
 }
 
 export interface Sequencer {
@@ -47,8 +47,11 @@ export interface SequencersOptions {
   readonly isAnnounced: boolean
 }
 
-/** How many events one pass moves at most. */
-export const MOST = 10_000
+// How many events one pass moves at most, and fewer where they are so large that it takes long: a pass
+// holds up the stream's other readers.
+const MOST = 10_000
+const FEWEST = 100
+const LONG_PASS = 1_000
 // Looks take up a twentieth of the time at most.
 const LOOK_APART = 20
 const SKIP_PAUSE = 20
@@ -65,17 +68,19 @@ export function sequencers(options: SequencersOptions): Sequencers {
 
   return {
     of,
-    async all() {
+    async all(isStopped = () => false) {
       for (const { stream } of await options.lookLane().run(waitingStreams, {})) {
-        await drain(of(stream))
+        if (!isStopped()) await drain(of(stream), isStopped)
       }
     },
   }
 }
 
-async function drain(each: Sequencer): Promise<void> {
+// One that another session is at is left to it.
+async function drain(each: Sequencer, isStopped: () => boolean): Promise<void> {
   await each.look(true)
-  await each.catchUp()
+  let passed = await each.pass()
+  while (passed.isFull && !isStopped()) passed = await each.pass()
 }
 
 function sequencer(stream: string, options: SequencersOptions): Sequencer {
@@ -83,16 +88,39 @@ function sequencer(stream: string, options: SequencersOptions): Sequencer {
   const mark = inboxMark()
   let current: Promise<Passed> | undefined
   let next: Promise<Passed> | undefined
+  let most = MOST
+  let looking: Promise<Look> | undefined
   let looked = { at: Number.NEGATIVE_INFINITY, took: 0 }
 
   async function passOnce(): Promise<Passed> {
     const from = mark.at
-    const given = { stream, mark: from, most: MOST, is_announced: isAnnounced }
-    const [row] = await lane().run(sequenceEvents, given)
+    const given = { stream, mark: from, most, is_announced: isAnnounced }
+    const began = clock.now()
+    const [row] = await lane()
+      .run(sequenceEvents, given)
+      .catch((error: unknown) => {
+        fewer()
+        throw error
+      })
     const { moved = 0, skipped: isSkipped = false, head_place: headPlace = 0 } = row ?? {}
-    const isFull = moved >= MOST
+    const isFull = moved >= most
+    if (clock.now() - began > LONG_PASS) fewer()
+    else most = Math.min(MOST, most * 2)
     if (!isSkipped) mark.passed({ from, headPlace, isFull, now: clock.now() })
     return { moved, isSkipped, isFull }
+  }
+
+  async function lookOnce(): Promise<Look> {
+    const began = clock.now()
+    const [found] = await lookLane().run(lookBeforeMark, { stream, mark: mark.at })
+    looked = { at: clock.now(), took: clock.now() - began }
+    if (found === undefined) return 'nothing'
+    mark.lower(found.place)
+    return 'found'
+  }
+
+  function fewer(): void {
+    most = Math.max(FEWEST, Math.floor(most / 4))
   }
 
   function begin(): Promise<Passed> {
@@ -124,15 +152,15 @@ function sequencer(stream: string, options: SequencersOptions): Sequencer {
         else await wait(clock, SKIP_PAUSE)
       }
     },
-    async look(isForced) {
-      if (mark.at === 0) return 'nothing'
-      const began = clock.now()
-      if (!isForced && began - looked.at < looked.took * LOOK_APART) return 'put off'
-      const [found] = await lookLane().run(lookBeforeMark, { stream, mark: mark.at })
-      looked = { at: clock.now(), took: clock.now() - began }
-      if (found === undefined) return 'nothing'
-      mark.lower(found.place)
-      return 'found'
+    look(isForced) {
+      if (mark.at === 0) return Promise.resolve('nothing')
+      const isTooSoon = clock.now() - looked.at < looked.took * LOOK_APART
+      if (looking === undefined && isTooSoon && !isForced) return Promise.resolve('put off')
+      // One at a time: others would only stand in line behind it.
+      looking ??= lookOnce().finally(() => {
+        looking = undefined
+      })
+      return looking
     },
   }
 }

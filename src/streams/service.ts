@@ -30,7 +30,7 @@ export interface StreamService {
     fn: unknown,
   ): Promise<void>
   /** Gives offsets in every stream where something waits: for streams that nobody reads. */
-  sequenceAll(): Promise<void>
+  sequenceAll(isStopped?: () => boolean): Promise<void>
   /** Ends what reads: a batch under way is finished first. */
   close(): Promise<void>
 }

@@ -28,7 +28,7 @@ export interface HousekeeperOptions {
   readonly events?: JobEvents | undefined
   readonly everyMs: number
   /** Work of a domain that the worker does not know. */
-  readonly sequenceStreams?: (() => Promise<void>) | undefined
+  readonly sequenceStreams?: ((isStopped: () => boolean) => Promise<void>) | undefined
   readonly onFailure: (error: unknown) => void
 }
 
@@ -56,7 +56,7 @@ export function housekeeper(options: HousekeeperOptions): Housekeeper {
     await untilShort(() => trim.batch(BATCH))
     if (passes % PASSES_TO_WINDOWS === 0) await untilShort(pruneWindows)
     await untilShort(() => forgetRollups(lane, clock, BATCH))
-    if (!stopped) await options.sequenceStreams?.()
+    if (!stopped) await options.sequenceStreams?.(() => stopped)
     passes += 1
   }
 

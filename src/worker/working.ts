@@ -57,7 +57,7 @@ export interface WorkerContext {
   /** Writes asks on a transaction. */
   readonly writeAsks: (runner: Runner, asks: readonly Ask[]) => Promise<unknown>
   /** Gives offsets to events in streams that nobody reads. */
-  readonly sequenceStreams: () => Promise<void>
+  readonly sequenceStreams: (isStopped: () => boolean) => Promise<void>
   /** The verbs of a producer on a transaction. */
   readonly producerOn: (transaction: Queryable) => Producer
 }

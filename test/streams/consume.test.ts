@@ -105,6 +105,7 @@ test('T5: closing the client lets the batch under way end', async () => {
   const consuming = mill.consume(orders, { as: 'a' }, async (events, tx) => {
     await seen.write(tx, events, 'a')
     await batch.enter('written')
+    await tx.publish(orders, { n: 3 })
   })
   await until(() => batch.now === 1)
   const closing = mill.close()

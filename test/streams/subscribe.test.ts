@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { manualSetup, setup } from '../support/mill.ts'
+import { databaseOfFile, manualSetup, setup } from '../support/mill.ts'
+import { proxyTo } from '../support/proxy.ts'
 import { numbered, orders, range, savedOffset, takeUntil } from '../support/streams.ts'
 import { until } from '../support/until.ts'
 
@@ -206,4 +207,24 @@ test('T1, trap 8: an event that does not parse is an error with its offset, or i
   expect(await savedOffset(mill, 'a')).toBe(3)
   await expect(mill.streams.read(strict)).rejects.toMatchObject({ offset: 3 })
   expect(await mill.streams.read(strict, { onInvalid: 'skip' })).toHaveLength(3)
+})
+
+test('T3: a loop outlives its connections: nothing is missed, and it goes on by itself', async () => {
+  await using proxy = await proxyTo(await databaseOfFile())
+  await using bench = await setup({ database: proxy.url })
+  await using other = await setup({ schema: bench.schema })
+  const taken: number[] = []
+  const taking = (async () => {
+    for await (const { offset } of bench.mill.subscribe(orders, { as: 'a' })) {
+      taken.push(offset)
+      if (offset === 300) break
+    }
+  })()
+  for (let n = 1; n <= 300; n += 50) {
+    await other.mill.publishMany(orders, numbered(n, n + 49))
+    await until(() => taken.length >= n)
+    proxy.reset()
+  }
+  await taking
+  expect(taken).toEqual(range(1, 300))
 })
