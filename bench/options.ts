@@ -10,9 +10,12 @@ export interface BenchOptions {
   /** The phases to run; the others are left out of the block. */
   readonly only: readonly string[]
   readonly json: boolean
+  /** Streams beside bare SQL, in place of the phases of jobs. */
+  readonly isStreams: boolean
 }
 
 export const USAGE = `usage: npm run bench -- [options]
+       npm run bench -- streams [--jobs <events>] [--rounds <n>]
 
   --jobs <n>              jobs in a drain (100000)
   --concurrency <n,n>     a drain for each (10,100)
@@ -22,8 +25,9 @@ export const USAGE = `usage: npm run bench -- [options]
 `
 
 export function benchOptions(words: readonly string[]): BenchOptions {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...words],
+    allowPositionals: true,
     options: {
       jobs: { type: 'string', default: '100000' },
       concurrency: { type: 'string', default: '10,100' },
@@ -38,7 +42,15 @@ export function benchOptions(words: readonly string[]): BenchOptions {
     rounds: count('--rounds', values.rounds),
     only: values.only.split(','),
     json: values.json,
+    isStreams: isStreams(positionals),
   }
+}
+
+function isStreams(positionals: readonly string[]): boolean {
+  const [word, ...more] = positionals
+  if (word === undefined) return false
+  if (word === 'streams' && more.length === 0) return true
+  throw new RangeError(`"${positionals.join(' ')}" is no bench: leave it out, or say streams`)
 }
 
 function count(option: string, word: string): number {

@@ -1,7 +1,7 @@
 import type { Clock } from './core/clock.ts'
 import { chance, makeId } from './core/id.ts'
 import type { Origin } from './core/telemetry.ts'
-import type { Engine, Queryable } from './database/database.ts'
+import type { Engine } from './database/database.ts'
 import { borrowedTransaction } from './database/drivers/borrowed.ts'
 import { executor } from './database/executor.ts'
 import type { Executor, Lane, Runner } from './database/executor.ts'
@@ -10,34 +10,34 @@ import { namespace } from './database/namespace.ts'
 import type { Tx } from './database/transaction-types.ts'
 import { silentWakeups } from './database/silent-wakeups.ts'
 import { startCheck, STATEMENT_TIMEOUT, timingOf } from './database/start.ts'
-import { inTurn } from './database/turns-inside.ts'
 import { wakeups } from './database/wakeups.ts'
 import type { Wakeups } from './database/wakeups.ts'
 import { channelsOf } from './channels/channels.ts'
 import type { Channels } from './channels/channels.ts'
-import { notifier } from './channels/notify.ts'
 import { ClosedError } from './errors.ts'
-import { prepareAsk } from './jobs/ask.ts'
-import type { Ask } from './jobs/ask.ts'
 import { enqueuer } from './jobs/enqueue.ts'
 import { readJournal } from './jobs/inspect.ts'
-import type { EnqueueResult } from './jobs/job.ts'
 import type { JobKind } from './jobs/kind.ts'
 import { jobsOf } from './jobs/jobs.ts'
 import type { Jobs, JobsParts } from './jobs/jobs.ts'
-import { producer } from './jobs/producer.ts'
-import type { JobProducer, Producer } from './jobs/producer.ts'
+import type { Producer } from './jobs/producer.ts'
 import { locking } from './locks/locks.ts'
 import type { Locking, LockVerbs } from './locks/locks.ts'
 import type { Mill } from './mill.ts'
 import type { OpenSettings } from './open-options.ts'
+import { producers } from './producers.ts'
+import type { Producers } from './producers.ts'
 import { queueDecisions } from './queues/decisions.ts'
 import type { QueueDecisions } from './queues/decisions.ts'
 import { queuesOf } from './queues/queues.ts'
 import type { Queues } from './queues/queues.ts'
 import { schedulesOf } from './schedules/schedules.ts'
 import type { Schedules, SchedulesParts } from './schedules/schedules.ts'
+import { streamService } from './streams/service.ts'
+import type { StreamService } from './streams/service.ts'
+import type { Streams } from './streams/streams.ts'
 import { logNotices } from './telemetry/logger.ts'
+import { batchTransactions } from './worker/batch-transactions.ts'
 import type { ClaimOptions } from './worker/claim-handles.ts'
 import type { JobHandle } from './worker/handle.ts'
 import { handleDesk } from './worker/handle-desk.ts'
@@ -48,7 +48,6 @@ import type { EventOutlets } from './worker/event-outlets.ts'
 import { makeWorker } from './worker/worker.ts'
 import type { Worker } from './worker/worker.ts'
 import { workerId } from './worker/working.ts'
-import type { WorkerContext } from './worker/working.ts'
 
 /** A running client over an engine: the start check, the connections, and everything on top of them. */
 export async function connect(
@@ -119,13 +118,20 @@ class Client implements Mill {
   readonly tryLock: LockVerbs['tryLock']
   readonly lock: LockVerbs['lock']
   readonly withLock: LockVerbs['withLock']
+  readonly streams: Streams
+  readonly publish: Producer['publish']
+  readonly publishMany: Producer['publishMany']
+  readonly saveOffset: Producer['saveOffset']
+  readonly subscribe: Mill['subscribe']
+  readonly consume: Mill['consume']
   readonly #parts: ClientParts
   readonly #enqueuer: ReturnType<typeof enqueuer>
-  readonly #decisions: QueueDecisions
+  readonly #producers: Producers
   readonly #jobs: JobsParts
   readonly #outlets: EventOutlets
   readonly #channels: Channels
   readonly #locking: Locking
+  readonly #streams: StreamService
   #wakeups: Wakeups | undefined
   #desk: HandleDesk | undefined
   readonly #workers = new Set<Worker>()
@@ -139,11 +145,18 @@ class Client implements Mill {
       hintUntil: this.#hintUntil,
       journal: readJournal,
     })
-    this.#decisions = parts.decisions
-    const own = this.#producer(this.#enqueuer.enqueue, this.#enqueuer.enqueueMany)
-    this.enqueue = own.enqueue
-    this.enqueueMany = own.enqueueMany
-    const { doubts, errorMs, settings, statements } = parts
+    const { decisions, doubts, errorMs, settings, statements } = parts
+    const { maxPayload } = settings
+    this.#producers = producers({
+      executor: statements,
+      enqueuer: this.#enqueuer,
+      decisions,
+      maxPayload,
+      streams: () => this.#streams,
+      check: () => this.#mustBeOpen(),
+    })
+    this.enqueue = this.#producers.own.enqueue
+    this.enqueueMany = this.#producers.own.enqueueMany
     const wakeups = (): Wakeups => this.#listening()
     const shared = { executor: statements, wake: settings.wake, wakeups }
     this.#channels = channelsOf(shared)
@@ -162,38 +175,39 @@ class Client implements Mill {
     const beside = (): Lane => lane(this.#wakeups === undefined ? 'enqueue' : 'maintenance')
     this.#outlets = eventOutlets({ clock, events, lane: beside, ...settings })
     const announce = settings.wake === 'listen'
-    this.queues = queuesOf({ runner, decisions: this.#decisions, announce })
+    this.queues = queuesOf({ runner, decisions, announce })
     const { schedule, schedules } = schedulesOf({
-      executor: parts.statements,
+      executor: statements,
       runner,
       announce,
       hintUntil: this.#hintUntil,
-      prepareAsk: this.#prepareAsk,
+      prepareAsk: this.#producers.forRuns.prepareAsk,
       write: this.#enqueuer.enqueueOn,
     })
     this.schedule = schedule
     this.schedules = schedules
+    this.#streams = streamService({
+      executor: statements,
+      wakeups,
+      maxPayload,
+      isAnnounced: announce,
+      newHolder: () => this.#newWorkerId(),
+      transactions: batchTransactions({ executor: statements, ...this.#producers.forRuns }),
+    })
+    this.streams = this.#streams.streams
+    this.publish = this.#streams.own.publish
+    this.publishMany = this.#streams.own.publishMany
+    this.saveOffset = this.#streams.own.saveOffset
+    this.subscribe = this.#streams.subscribe
+    this.consume = this.#streams.consume
   }
 
   in<T>(transaction: T & Tx<T>): Producer {
-    return this.#producerOn(borrowedTransaction(transaction), Object(transaction))
-  }
-
-  /** `holder` is what calls take turns on: the caller's own transaction object. */
-  #producerOn(transaction: Queryable, holder: object = transaction): Producer {
-    const inside = <R>(work: (runner: Runner) => Promise<R>): Promise<R> =>
-      inTurn(holder, async () => work(await this.#borrow(transaction)))
-    return {
-      ...this.#producer(
-        (ask) => inside((runner) => this.#enqueuer.enqueueOn(runner, ask)),
-        (asks) => inside((runner) => this.#enqueuer.enqueueManyOn(runner, asks)),
-      ),
-      notify: notifier(this.#parts.statements.namespace, inside),
-    }
+    return this.#producers.on(borrowedTransaction(transaction), Object(transaction))
   }
 
   worker(options: WorkerOptions = {}): Worker {
-    if (this.#closing !== undefined) throw new ClosedError()
+    this.#mustBeOpen()
     const { statements, doubts } = this.#parts
     const worker: Worker = makeWorker({
       id: this.#newWorkerId(),
@@ -201,10 +215,11 @@ class Client implements Mill {
       context: () => ({
         executor: statements,
         wakeups: this.#listening(),
-        decisions: this.#decisions,
+        decisions: this.#parts.decisions,
         hintUntil: this.#hintUntil,
         doubts,
-        ...this.#forRuns(),
+        sequenceStreams: this.#streams.sequenceAll,
+        ...this.#producers.forRuns,
       }),
       onStopped: () => this.#workers.delete(worker),
     })
@@ -215,12 +230,12 @@ class Client implements Mill {
   async claim<const Kinds extends readonly JobKind[]>(
     options: ClaimOptions<Kinds>,
   ): Promise<readonly JobHandle<Kinds[number]>[]> {
-    if (this.#closing !== undefined) throw new ClosedError()
+    this.#mustBeOpen()
     const { statements: executor } = this.#parts
     this.#desk ??= handleDesk({
       worker: this.#newWorkerId(),
       executor,
-      decisions: this.#decisions,
+      decisions: this.#parts.decisions,
       hintUntil: this.#hintUntil,
     })
     const handles = await this.#desk.claim(options)
@@ -242,7 +257,7 @@ class Client implements Mill {
     this.#jobs.close()
     try {
       this.#channels.close()
-      await Promise.all([...this.#workers].map((worker) => worker.stop()))
+      await Promise.all([this.#streams.close(), ...[...this.#workers].map((each) => each.stop())])
       await this.#locking.close()
       await this.#desk?.close()
       await this.#enqueuer.idle()
@@ -253,6 +268,10 @@ class Client implements Mill {
     } finally {
       onClosed()
     }
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closing !== undefined) throw new ClosedError()
   }
 
   /** One listener for all workers, made for the first: a client that only enqueues has none. */
@@ -272,40 +291,4 @@ class Client implements Mill {
 
   readonly #hintUntil = (): string =>
     hintUntil(this.#parts.settings.wake, this.#parts.statements.clock.now())
-
-  #producer(
-    one: (ask: Ask, hasGivenId: boolean) => Promise<EnqueueResult>,
-    many: (asks: AsyncIterable<Ask>) => Promise<readonly EnqueueResult[]>,
-  ): JobProducer {
-    const { statements, settings } = this.#parts
-    const { maxPayload } = settings
-    const queues = this.#decisions
-    return producer({ now: statements.clock.now, maxPayload, queues, one, many })
-  }
-
-  readonly #prepareAsk: WorkerContext['prepareAsk'] = (kind, input, options) => {
-    const { statements, settings } = this.#parts
-    const { maxPayload } = settings
-    const now = statements.clock.now()
-    return prepareAsk(kind, input, { options, now, maxPayload, queues: this.#decisions })
-  }
-
-  /** What a run does through its worker, as the client itself would. */
-  #forRuns(): Pick<WorkerContext, 'prepareAsk' | 'writeAsks' | 'writeAsk' | 'producerOn'> {
-    return {
-      prepareAsk: this.#prepareAsk,
-      writeAsk: this.#enqueuer.enqueueOn,
-      writeAsks: (runner, asks) => this.#enqueuer.enqueueManyOn(runner, each(asks)),
-      producerOn: (transaction) => this.#producerOn(transaction),
-    }
-  }
-
-  async #borrow(transaction: Queryable): Promise<Runner> {
-    if (this.#closing !== undefined) throw new ClosedError()
-    return this.#parts.statements.borrow(transaction)
-  }
-}
-
-async function* each<T>(items: readonly T[]): AsyncGenerator<T, void> {
-  yield* items
 }

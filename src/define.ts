@@ -3,6 +3,7 @@
  * imports from Node.
  */
 export { defineJob } from './jobs/kind.ts'
+export { defineStream } from './streams/stream.ts'
 export { typed } from './core/schema.ts'
 export { duration } from './core/duration.ts'
 export { InvalidNameError, InvalidOptionError, MillraceError } from './errors.ts'
@@ -34,6 +35,8 @@ export type {
   PendingJob,
   RunningJob,
 } from './jobs/job.ts'
+export type { DataOf, EventIn, StreamDefinition, StreamTypes } from './core/event-producer.ts'
+export type { StreamOptions } from './streams/stream.ts'
 export type { Backoff, BackoffType } from './core/backoff.ts'
 export type { Duration, Unit } from './core/duration.ts'
 export type { Json, JsonSafe, MustBeJson } from './core/json.ts'

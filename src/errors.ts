@@ -112,15 +112,19 @@ export class MigrationError extends MillraceError {
   }
 }
 
-/** The run no longer holds its job: its lease ended and the job was taken by another. Nothing of it is recorded. */
+/**
+ * The run no longer holds its job: its lease ended and the job was taken by another. Nothing of it is
+ * recorded. Of a consumer of a stream: `id` is its name, `run` its token.
+ */
 export class LeaseLostError extends MillraceError {
   readonly code = 'LEASE_LOST'
   readonly id: string
   readonly run: number
 
-  constructor(id: string, run: number, options?: ErrorOptions) {
+  constructor(id: string, run: number, options?: ErrorOptions & { readonly text?: string }) {
     super(
-      `run ${run} of job ${id} lost its lease; another run may be under way. Stop its work: nothing it returns is recorded.`,
+      options?.text ??
+        `run ${run} of job ${id} lost its lease; another run may be under way. Stop its work: nothing it returns is recorded.`,
       options,
     )
     this.id = id
@@ -161,38 +165,6 @@ export class CancelledError extends MillraceError {
   }
 }
 
-/** The lock is not held any more: it ended before it was renewed, was released by hand, or its client was closed. */
-export class LockLostError extends MillraceError {
-  readonly code = 'LOCK_LOST'
-  readonly lock: string
-  /** The token it had; a later holder's is larger. */
-  readonly token: number
-
-  constructor(lock: string, token: number, options?: ErrorOptions) {
-    super(
-      `lock ${shown(lock)} with token ${token} is lost; another may hold it. Stop its work; what writes behind it must refuse older tokens. A longer \`ttl\` bears longer pauses.`,
-      options,
-    )
-    this.lock = lock
-    this.token = token
-  }
-}
-
-/** The lock did not become free within `wait`. */
-export class LockWaitError extends MillraceError {
-  readonly code = 'LOCK_WAIT'
-  readonly lock: string
-  readonly waitMs: number
-
-  constructor(lock: string, waitMs: number) {
-    super(
-      `lock ${shown(lock)} was not free within ${waitMs} ms. Wait longer (\`wait\`), or see who holds it with mill.locks.list().`,
-    )
-    this.lock = lock
-    this.waitMs = waitMs
-  }
-}
-
 /** The worker stops. A run that rejects with this error is released, not failed. */
 export class ShutdownError extends MillraceError {
   readonly code = 'SHUTDOWN'
@@ -221,19 +193,6 @@ export class UnknownJobError extends MillraceError {
   constructor(id: string) {
     super(`there is no job ${shown(id)}; it may have been removed by retention (\`keep\`)`)
     this.id = id
-  }
-}
-
-/** There is no schedule of this name. */
-export class UnknownScheduleError extends MillraceError {
-  readonly code = 'UNKNOWN_SCHEDULE'
-  readonly schedule: string
-
-  constructor(schedule: string) {
-    super(
-      `there is no schedule ${shown(schedule)}; see schedules.list(), or register it with mill.schedule()`,
-    )
-    this.schedule = schedule
   }
 }
 
@@ -289,7 +248,7 @@ export class ClosedError extends MillraceError {
 }
 
 /** The value as a reader would recognise it, never longer than a line. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   const text =
     typeof value === 'string'
       ? JSON.stringify(value)

@@ -34,7 +34,7 @@ export type { Backoff, BackoffType } from './core/backoff.ts'
 export type { OneOf } from './core/one-of.ts'
 
 // Enqueue
-export type { Producer } from './jobs/producer.ts'
+export type { JobProducer, Producer } from './jobs/producer.ts'
 export type { EnqueueOptions, InputArgs } from './jobs/options.ts'
 export type { EnqueueOutcome, EnqueueResult } from './jobs/job.ts'
 
@@ -69,6 +69,25 @@ export type { QueueDefaults } from './jobs/queue-defaults.ts'
 export type { ScheduleOptions } from './schedules/options.ts'
 export type { CatchUp, ScheduleRecord } from './schedules/record.ts'
 export type { PruneOptions, Schedules } from './schedules/schedules.ts'
+// Streams
+export { defineStream } from './streams/stream.ts'
+export type { StreamOptions } from './streams/stream.ts'
+export type {
+  DataOf,
+  EventIn,
+  EventProducer,
+  EventToPublish,
+  Published,
+  PublishOptions,
+  StreamDefinition,
+  StreamTypes,
+} from './core/event-producer.ts'
+export type { StreamEvent } from './streams/event.ts'
+export type { ConsumeOptions, SubscribeOptions } from './streams/options.ts'
+export type { From } from './streams/position.ts'
+export type { ConsumerRecord, ReadOptions, StreamRecord, Streams } from './streams/streams.ts'
+export type { Subscription } from './streams/subscribe.ts'
+export type { Trimmed, TrimOptions } from './streams/trim.ts'
 
 // Look inside
 export type { Jobs } from './jobs/jobs.ts'
@@ -135,8 +154,6 @@ export {
   InvalidNameError,
   InvalidOptionError,
   LeaseLostError,
-  LockLostError,
-  LockWaitError,
   MigrationError,
   MillraceError,
   NotMigratedError,
@@ -145,7 +162,9 @@ export {
   ShutdownError,
   UnknownJobError,
   UnknownKindError,
-  UnknownScheduleError,
   WaitTimeoutError,
 } from './errors.ts'
+export { LockLostError, LockWaitError } from './locks/lock-errors.ts'
+export { UnknownScheduleError } from './schedules/schedule-errors.ts'
+export { EventsTrimmedError, InvalidEventError } from './streams/stream-errors.ts'
 export type { BrokenRule, DatabaseErrorFacts, InputIssue, MigrationProblem } from './errors.ts'

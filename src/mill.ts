@@ -1,5 +1,6 @@
 import type { Listener } from './channels/listener.ts'
 import type { ListenOptions } from './channels/channels.ts'
+import type { DataOf, StreamDefinition } from './core/event-producer.ts'
 import type { Tx } from './database/transaction-types.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import type { JobKind } from './jobs/kind.ts'
@@ -9,9 +10,15 @@ import type { Queues } from './queues/queues.ts'
 import type { ScheduleOptions } from './schedules/options.ts'
 import type { ScheduleRecord } from './schedules/record.ts'
 import type { Schedules } from './schedules/schedules.ts'
+import type { StreamEvent } from './streams/event.ts'
+import type { ConsumeOptions, SubscribeOptions } from './streams/options.ts'
+import type { Streams } from './streams/streams.ts'
+import type { Subscription } from './streams/subscribe.ts'
 import type { ClaimOptions } from './worker/claim-handles.ts'
 import type { JobHandle } from './worker/handle.ts'
 import type { WorkerOptions } from './worker/options.ts'
+import type { Transaction } from './worker/run-transaction.ts'
+import type { TransactionOf, TransactionSource } from './worker/transaction-source.ts'
 import type { Worker } from './worker/worker.ts'
 
 /** A client of one namespace: it enqueues, looks, and makes workers. */
@@ -19,6 +26,7 @@ export interface Mill extends Producer, LockVerbs, AsyncDisposable {
   readonly jobs: Jobs
   readonly queues: Queues
   readonly schedules: Schedules
+  readonly streams: Streams
   /**
    * The same verbs inside a transaction of yours: what they write is there when you commit, and
    * never was when you roll back.
@@ -72,6 +80,46 @@ export interface Mill extends Producer, LockVerbs, AsyncDisposable {
    * }
    */
   listen(channel: string, options?: ListenOptions): Listener
-  /** Stops this client's workers, ends its listeners and waits, releases its locks, writes what is under way, and ends its connections. */
+  /**
+   * The events of a stream, one by one, for the consumer `as`. Asking for the next event acknowledges
+   * the last; `break` or a throw does not, so that each event is handled at least once. One process
+   * at a time has a consumer's name; others stand by, and take over when it closes or its lease ends.
+   * Throws `InvalidOptionError`, `InvalidNameError`, `ClosedError`; the loop throws `LeaseLostError`,
+   * `EventsTrimmedError`, `InvalidEventError`.
+   *
+   * @example
+   * for await (const event of mill.subscribe(orders, { as: 'billing' })) {
+   *   await bill(event.data)
+   * }
+   */
+  subscribe<S extends StreamDefinition>(
+    stream: S,
+    options: SubscribeOptions,
+  ): Subscription<DataOf<S>>
+  /**
+   * Batches of events whose effects are there exactly once: what `fn` writes on `tx` is committed
+   * together with the consumer's offset, or neither is. `tx` is a transaction on a connection of
+   * ours, or, with `transaction: db`, one that your own library opens on the same database.
+   *
+   * Resolves when the signal aborts or the client closes, after the batch under way. Rejects with what
+   * `fn` throws, which is rolled back, and as `subscribe`; when another process took the name while
+   * a batch was at work, that is rolled back, and this one stands by again.
+   *
+   * @example
+   * await mill.consume(orders, { as: 'totals', signal }, async (events, tx) => {
+   *   await tx.query('update totals set orders = orders + $1', [events.length])
+   * })
+   */
+  consume<S extends StreamDefinition, Db extends TransactionSource>(
+    stream: S,
+    options: ConsumeOptions & { transaction: Db },
+    fn: (events: readonly StreamEvent<DataOf<S>>[], tx: TransactionOf<Db>) => Promise<void>,
+  ): Promise<void>
+  consume<S extends StreamDefinition>(
+    stream: S,
+    options: ConsumeOptions,
+    fn: (events: readonly StreamEvent<DataOf<S>>[], tx: Transaction) => Promise<void>,
+  ): Promise<void>
+  /** Stops this client's workers, ends its subscriptions, listeners and waits, releases its locks, writes what is under way, and ends its connections. */
   close(): Promise<void>
 }

@@ -44,7 +44,8 @@ const LAYERS: LayerTable = {
   'define.ts': { from: ['core', 'jobs', 'streams', 'outbox'] },
   'open-options.ts': { from: ['core', 'telemetry'] },
   'mill.ts': { from: DOMAINS },
-  'client.ts': { from: [...DOMAINS, 'mill.ts', 'open-options.ts'] },
+  'producers.ts': { from: DOMAINS },
+  'client.ts': { from: [...DOMAINS, 'producers.ts', 'mill.ts', 'open-options.ts'] },
   'open.ts': { from: ['database', 'client.ts', 'mill.ts', 'open-options.ts'] },
   'index.ts': {
     from: [...DOMAINS, 'client.ts', 'mill.ts', 'migrations.ts', 'open.ts', 'open-options.ts'],

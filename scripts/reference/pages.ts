@@ -12,6 +12,14 @@ import { specPage } from './spec-page.ts'
 import { statementsPage, type StatementModule } from './statements-page.ts'
 import { testTitles } from './test-titles.ts'
 
+// Those of a domain stand beside it.
+const ERRORS = [
+  'errors.ts',
+  'schedules/schedule-errors.ts',
+  'locks/lock-errors.ts',
+  'streams/stream-errors.ts',
+]
+
 export const referenceFolder: string = fileURLToPath(
   new URL('../../docs/reference/', import.meta.url),
 )
@@ -21,7 +29,10 @@ const sourceFolder = fileURLToPath(new URL('../../src/', import.meta.url))
 /** The generated pages of the reference, by file name. */
 export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   return new Map([
-    ['errors.md', errorsPage(read('errors.ts'), read('worker/verdict.ts'))],
+    [
+      'errors.md',
+      errorsPage(ERRORS.map((file) => read(file)).join('\n'), read('worker/verdict.ts')),
+    ],
     ['statements.md', statementsPage(await statementModules())],
     ['schema.md', await migratedSchemaPage()],
     ['clock-changes.md', clockChangesPage()],

@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander'
+import { EventsTrimmedError, InvalidEventError, UnknownScheduleError } from '../index.ts'
 import {
   DatabaseError,
   InvalidInputError,
@@ -8,7 +9,6 @@ import {
   PayloadTooLargeError,
   UnknownJobError,
   UnknownKindError,
-  UnknownScheduleError,
   WaitTimeoutError,
 } from '../errors.ts'
 
@@ -33,7 +33,14 @@ export function exitCodeOf(error: unknown): ExitCode {
   return FAILED
 }
 
-const REFUSED = [NotMigratedError, UnknownJobError, UnknownScheduleError, WaitTimeoutError]
+const REFUSED = [
+  EventsTrimmedError,
+  InvalidEventError,
+  NotMigratedError,
+  UnknownJobError,
+  UnknownScheduleError,
+  WaitTimeoutError,
+]
 
 const MISUSES = [
   InvalidInputError,

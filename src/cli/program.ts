@@ -10,6 +10,7 @@ import { addMigrateCommands } from './commands/migrate.ts'
 import { addNotifyCommand } from './commands/notify.ts'
 import { addQueuesCommands } from './commands/queues.ts'
 import { addSchedulesCommands } from './commands/schedules.ts'
+import { addStreamsCommands } from './commands/streams.ts'
 import { addStatsCommand } from './commands/stats.ts'
 import { addVerifyCommand } from './commands/verify.ts'
 import { addWorkCommand } from './commands/work.ts'
@@ -50,6 +51,7 @@ function program(isJson: boolean): Command {
   addLocksCommands(made)
   addNotifyCommand(made)
   addListenCommand(made)
+  addStreamsCommands(made)
   addStatsCommand(made)
   return made
 }

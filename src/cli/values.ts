@@ -1,4 +1,5 @@
-import type { Priority } from '../index.ts'
+import { duration } from '../index.ts'
+import type { Priority, TrimOptions } from '../index.ts'
 import { InvalidOptionError } from '../errors.ts'
 
 /** An instant from the command line. A date alone is its first instant in UTC. */
@@ -6,6 +7,13 @@ export function instantOption(option: string, text: string): Date {
   const instant = new Date(text)
   if (ISO.test(text) && !Number.isNaN(instant.getTime())) return instant
   throw new InvalidOptionError(option, text, 'give an ISO instant, as 2030-01-31T12:00:00Z')
+}
+
+/** Where a stream is trimmed: an offset, an age with its unit, or an instant. */
+export function beforeOption(text: string): TrimOptions['before'] {
+  if (/^\d+$/.test(text)) return countOption('--before', text, 1)
+  if (ISO.test(text)) return instantOption('--before', text)
+  return `${duration(text)}ms`
 }
 
 /** A whole number, at least `least`. */

@@ -164,7 +164,14 @@ const PATIENCE: Readonly<Record<string, number>> = { renew: 5_000 }
 // The lanes that are never idle. Statements of the others are planned each time: a plan that was
 // kept since a table was one page long looks an id up in whatever index has it, and goes on walking
 // all of that index when the table has grown.
-const PREPARED: ReadonlySet<string> = new Set(['enqueue', 'claim', 'settle', 'renew', 'lock'])
+const PREPARED: ReadonlySet<string> = new Set([
+  'enqueue',
+  'publish',
+  'claim',
+  'settle',
+  'renew',
+  'lock',
+])
 
 function runnerOn(queryable: Queryable, lane: string, options: ExecutorOptions): Runner {
   const { clock, namespace, origin } = options

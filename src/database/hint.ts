@@ -16,6 +16,8 @@ export type SentHint =
   | RerunHint
   | EventsHint
   | LockHint
+  | StreamHint
+  | SequencedHint
 
 /** A job of this queue is due at this instant (milliseconds since the Unix epoch), past or future. */
 export interface DueHint {
@@ -63,10 +65,24 @@ export interface RerunHint {
   readonly type: 'rerun'
 }
 
+/** `stream`: something was published in it. `consumer`: the name of a consumer of it became free. */
+export interface StreamHint {
+  readonly type: 'stream' | 'consumer'
+  readonly stream: string
+}
+
+/** Events of this stream got their offsets, up to this one. */
+export interface SequencedHint {
+  readonly type: 'sequenced'
+  readonly stream: string
+  readonly head: number
+}
+
 /**
  * Reads a payload: `due <milliseconds since the epoch> <queue>`, `cancel <worker>`, `wait <id>`,
- * `ended <id>`, `events <list>`, `lock <name>`, `unlock <name>`, `queues`, `schedules` or `rerun`, where the last part is the rest, whatever it holds. Answers
- * undefined for anything else: a newer release may send more words.
+ * `ended <id>`, `events <list>`, `lock <name>`, `unlock <name>`, `stream <name>`, `consumer <stream>`,
+ * `sequenced <head> <stream>`, `queues`, `schedules` or `rerun`, where the last part is the rest,
+ * whatever it holds. Answers undefined for anything else: a newer release may send more words.
  */
 export function parseHint(payload: string): SentHint | undefined {
   if (payload === 'queues' || payload === 'schedules' || payload === 'rerun') {
@@ -75,6 +91,10 @@ export function parseHint(payload: string): SentHint | undefined {
   const [, dueAt, queue] = DUE.exec(payload) ?? []
   if (dueAt !== undefined && queue !== undefined) {
     return { type: 'due', queue, dueAt: Number(dueAt) }
+  }
+  const [, head, stream] = SEQUENCED.exec(payload) ?? []
+  if (head !== undefined && stream !== undefined) {
+    return { type: 'sequenced', stream, head: Number(head) }
   }
   const [, word, rest = ''] = NAMED.exec(payload) ?? []
   switch (word) {
@@ -88,6 +108,9 @@ export function parseHint(payload: string): SentHint | undefined {
     case 'lock':
     case 'unlock':
       return { type: word, name: rest }
+    case 'stream':
+    case 'consumer':
+      return { type: word, stream: rest }
     default:
       return undefined
   }
@@ -103,4 +126,5 @@ const HINT_WITHIN = 30_000
 
 // SQL may send a fraction of a millisecond with it.
 const DUE = /^due (-?\d{1,15}(?:\.\d+)?) (.+)$/s
-const NAMED = /^(cancel|wait|ended|events|lock|unlock) (.+)$/s
+const NAMED = /^(cancel|wait|ended|events|lock|unlock|stream|consumer) (.+)$/s
+const SEQUENCED = /^sequenced (\d{1,15}) (.+)$/s

@@ -19,6 +19,11 @@ export interface RepeatOptions {
   readonly onFailure?: ((error: DatabaseError) => void) | undefined
 }
 
+/** For `until`: as long as it takes. */
+export function forever(): number {
+  return Number.POSITIVE_INFINITY
+}
+
 const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 1_000
 

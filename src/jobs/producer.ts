@@ -1,3 +1,4 @@
+import type { EventProducer } from '../core/event-producer.ts'
 import type { Ask } from './ask.ts'
 import { prepareAsk } from './ask.ts'
 import type { EnqueueResult } from './job.ts'
@@ -6,7 +7,23 @@ import type { EnqueueOptions, InputArgs } from './options.ts'
 import type { KnownDefaults } from './queue-defaults.ts'
 
 /** The verbs that make sense inside a transaction of yours; a client is one too. */
-export interface Producer {
+export interface Producer extends JobProducer, EventProducer {
+  /**
+   * Says something to whoever listens on the channel now (`mill.listen`), and keeps it nowhere. In your
+   * transaction it is said with your commit, and equal ones once. `payload`: text, at most 7 999 bytes of
+   * UTF-8, default empty. Where the connection breaks it may be said twice.
+   *
+   * Throws `InvalidNameError`, `InvalidOptionError` (U+0000, half of a surrogate pair) and
+   * `PayloadTooLargeError` before anything is sent, `DatabaseError` when the database stays away for 10 s.
+   *
+   * @example
+   * await mill.notify('prices', JSON.stringify({ id: 7 }))
+   */
+  notify(channel: string, payload?: string): Promise<void>
+}
+
+/** Those for jobs. */
+export interface JobProducer {
   /**
    * Enqueues one job. Resolves once it is committed (or, in your transaction, written: your commit
    * decides). Throws `InvalidInputError`, `InvalidOptionError`, `PayloadTooLargeError` before
@@ -25,22 +42,7 @@ export interface Producer {
     inputs: Iterable<InputOf<K>> | AsyncIterable<InputOf<K>>,
     options?: EnqueueOptions | ((input: InputOf<K>, index: number) => EnqueueOptions),
   ): Promise<readonly EnqueueResult[]>
-  /**
-   * Says something to whoever listens on the channel now (`mill.listen`), and keeps it nowhere. In your
-   * transaction it is said with your commit, and equal ones once. `payload`: text, at most 7 999 bytes of
-   * UTF-8, default empty. Where the connection breaks it may be said twice.
-   *
-   * Throws `InvalidNameError`, `InvalidOptionError` (U+0000, half of a surrogate pair) and
-   * `PayloadTooLargeError` before anything is sent, `DatabaseError` when the database stays away for 10 s.
-   *
-   * @example
-   * await mill.notify('prices', JSON.stringify({ id: 7 }))
-   */
-  notify(channel: string, payload?: string): Promise<void>
 }
-
-/** The verbs of a producer that are about jobs. */
-export type JobProducer = Pick<Producer, 'enqueue' | 'enqueueMany'>
 
 /** Where checked asks go: to the client's own connection, or into the caller's transaction. */
 export interface Destination {

@@ -3,7 +3,7 @@ import { dateFrom } from '../core/instant-text.ts'
 import type { Duration } from '../core/duration.ts'
 import { milliseconds } from '../core/duration.ts'
 import { repeat } from '../database/repeat.ts'
-import { LockLostError } from '../errors.ts'
+import { LockLostError } from './lock-errors.ts'
 import type { KeptLock, LockKeeper } from './keeper.ts'
 
 /**

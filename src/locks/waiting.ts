@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { Wakeups } from '../database/wakeups.ts'
-import { LockWaitError } from '../errors.ts'
+import { LockWaitError } from './lock-errors.ts'
 import { line } from './line.ts'
 import type { Line, TakenRow, Waiter } from './line.ts'
 import type { LockWaitSettings } from './lock-options.ts'

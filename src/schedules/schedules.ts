@@ -1,6 +1,7 @@
 import { arrayText } from '../core/array-text.ts'
 import { checkName, checkOptions } from '../core/names.ts'
-import { InvalidOptionError, UnknownScheduleError } from '../errors.ts'
+import { InvalidOptionError } from '../errors.ts'
+import { UnknownScheduleError } from './schedule-errors.ts'
 import type { EnqueueResult } from '../jobs/job.ts'
 import type { JobKind } from '../jobs/kind.ts'
 import type { Firing } from './fire.ts'

@@ -28,6 +28,8 @@ export interface HousekeeperOptions {
   readonly lane: Lane
   readonly events?: JobEvents | undefined
   readonly everyMs: number
+  /** Work of a domain that the worker does not know. */
+  readonly sequenceStreams?: ((isStopped: () => boolean) => Promise<void>) | undefined
   readonly onFailure: (error: unknown) => void
 }
 
@@ -64,6 +66,7 @@ export function housekeeper(options: HousekeeperOptions): Housekeeper {
       await untilShort(() => forgetLocks(lane, BATCH))
     }
     if (hadRecords || passes % PASSES_TO_RECORDS === 0) hadRecords = await removeRecords()
+    if (!stopped) await options.sequenceStreams?.(() => stopped)
     passes += 1
   }
 

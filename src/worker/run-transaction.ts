@@ -77,7 +77,11 @@ export function ownTransaction<T>(
  * Bounds what a handler that never comes back can hold. An embedded database must not end its one
  * session, and nothing waits for it there that could tell it to.
  */
-async function bound(run: SelfSettling, runner: Runner, executor: Executor): Promise<() => void> {
+export async function bound(
+  run: Pick<SelfSettling, 'leaseMs' | 'doom'>,
+  runner: Runner,
+  executor: Executor,
+): Promise<() => void> {
   if (executor.engine.isSingleConnection) return () => undefined
   const idle_ms = String(Math.ceil(run.leaseMs))
   const [session] = await runner.run(boundTransaction, { idle_ms })
@@ -108,7 +112,7 @@ export function foreignTransaction<T>(
 }
 
 /** As `work` ends, or rejected as soon as the signal aborts. */
-function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+export function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason)
     signal.addEventListener('abort', stop, { once: true })
@@ -116,7 +120,11 @@ function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   })
 }
 
-function transactionOn(transaction: Queryable, services: TransactionServices): Transaction {
+/** What `fn` gets on a connection of ours. */
+export function transactionOn(
+  transaction: Queryable,
+  services: Pick<TransactionServices, 'producerOn'>,
+): Transaction {
   return {
     ...services.producerOn(transaction),
     async query<Row>(text: string, values: readonly unknown[] = []) {

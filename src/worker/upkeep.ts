@@ -15,7 +15,7 @@ export interface UpkeepOptions {
   readonly executor: Executor
   readonly wakeups: Wakeups
   readonly setup: WorkerSetup
-  readonly context: Pick<WorkerContext, 'hintUntil' | 'writeAsk'>
+  readonly context: Pick<WorkerContext, 'hintUntil' | 'writeAsk' | 'sequenceStreams'>
   readonly warn: (message: string) => (error: unknown) => void
 }
 
@@ -29,6 +29,7 @@ export function upkeep({ executor, wakeups, setup, context, warn }: UpkeepOption
     lane,
     events,
     everyMs: HOUSEKEEP_EVERY,
+    sequenceStreams: context.sequenceStreams,
     onFailure: warn('maintenance failed'),
   })
   const firing = fireLoop({

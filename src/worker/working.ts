@@ -56,6 +56,8 @@ export interface WorkerContext {
   /** Writes asks on a transaction. */
   readonly writeAsks: (runner: Runner, asks: readonly Ask[]) => Promise<unknown>
   readonly writeAsk: (runner: Runner, ask: Ask) => Promise<EnqueueResult>
+  /** Gives offsets to events in streams that nobody reads. */
+  readonly sequenceStreams: (isStopped: () => boolean) => Promise<void>
   /** The verbs of a producer on a transaction. */
   readonly producerOn: (transaction: Queryable) => Producer
 }

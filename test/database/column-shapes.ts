@@ -191,3 +191,30 @@ export const BEGUN = {
   id: 'text',
   boundary: 'float8',
 } as const
+
+export const SEQUENCED = {
+  moved: 'int4',
+  skipped: 'bool',
+  head: 'float8',
+  head_place: 'float8',
+} as const
+export const EVENT = {
+  event_offset: 'float8',
+  id: 'text',
+  key: 'text',
+  data: 'text',
+  published_at: 'float8',
+} as const
+export const CONSUMER = {
+  token: 'float8',
+  saved_offset: 'float8',
+  holder: 'text',
+  lease_ends_at: 'float8',
+} as const
+export const STREAM = { stream: 'text', head: 'float8', events: 'float8', waiting: 'int4' } as const
+export const LISTED_CONSUMER = {
+  consumer: 'text',
+  saved_offset: 'float8',
+  lag: 'float8',
+  holder: 'text',
+} as const

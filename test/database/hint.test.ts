@@ -37,6 +37,16 @@ test.each([
   expect(parseHint(payload)).toEqual(hint)
 })
 
+test.each([
+  ['stream orders', { type: 'stream', stream: 'orders' }],
+  ['stream zwei Wörter', { type: 'stream', stream: 'zwei Wörter' }],
+  ['consumer orders', { type: 'consumer', stream: 'orders' }],
+  ['sequenced 17 orders', { type: 'sequenced', stream: 'orders', head: 17 }],
+  ['sequenced 17  5 x', { type: 'sequenced', stream: ' 5 x', head: 17 }],
+])('T2, T4: %j is a word about a stream', (payload, hint) => {
+  expect(parseHint(payload)).toEqual(hint)
+})
+
 test('D1: a word says that an ask waits for the end of a run', () => {
   expect(parseHint('rerun')).toEqual({ type: 'rerun' })
 })
@@ -52,6 +62,9 @@ test.each([
   'due x mail',
   'due 1e3 mail',
   'paused mail',
+  'stream',
+  'sequenced orders',
+  'sequenced x orders',
   'DUE 1 mail',
   'proof',
   ' due 1 a',

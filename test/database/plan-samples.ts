@@ -1,7 +1,3 @@
-import type { Query } from '../../src/database/database.ts'
-import type { Namespace } from '../../src/database/namespace.ts'
-import { bind } from '../../src/database/statement.ts'
-import type { Parameters, Statement } from '../../src/database/statement.ts'
 import { matchingJobs, placesOfJobs } from '../../src/jobs/bulk-statements.ts'
 import { cancelJobs, forceCancelJobs } from '../../src/jobs/cancel-statements.ts'
 import { cleanUpFinished, countFinished } from '../../src/jobs/cleanup-statements.ts'
@@ -38,46 +34,12 @@ import {
   settleRun,
   settleRuns,
 } from '../../src/worker/settle-statements.ts'
-import { listLocks, pruneLocks, pruneLockWaiters } from '../../src/locks/lock-admin-statements.ts'
-import {
-  heldLocks,
-  leaveLock,
-  releaseLocks,
-  renewLocks,
-  takeLock,
-} from '../../src/locks/lock-statements.ts'
 import { beginFire, fireSchedules, markFire } from '../../src/schedules/fire-statements.ts'
 import { soonestSchedules } from '../../src/schedules/statements.ts'
+import { LOCK_SAMPLES } from './lock-plan-samples.ts'
+import { hot, rare } from './plan-sample.ts'
+import type { PlanSample } from './plan-sample.ts'
 import { SEEDED_AT, seededId } from '../support/seed.ts'
-
-/** A statement with parameters as a client would give them. */
-export interface PlanSample {
-  readonly name: string
-  readonly query: (place: Namespace) => Query
-  /** The indexes that it must read. */
-  readonly reads: readonly string[]
-  /** Those that it may read beside them. */
-  readonly mayRead: readonly string[]
-  /** Prepared: a plan made when its tables were one page long may be kept. */
-  readonly isPrepared: boolean
-}
-
-function hot<P extends Parameters>(
-  statement: Statement<P>,
-  params: P & Parameters,
-  reads: readonly string[],
-): PlanSample {
-  const query = (place: Namespace): Query => bind(statement, params, place)
-  return { name: statement.name, query, reads, mayRead: [], isPrepared: true }
-}
-
-function rare<P extends Parameters>(
-  statement: Statement<P>,
-  params: P & Parameters,
-  reads: readonly string[],
-): PlanSample {
-  return { ...hot(statement, params, reads), isPrepared: false }
-}
 
 const now = SEEDED_AT
 const LEVELS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
@@ -205,20 +167,6 @@ const cleanup = {
   bound: 1_000,
 }
 
-const locks = JSON.stringify(
-  numbers.map((each) => ({ name: `lock ${each}`, holder: `h${each}`, ttl_ms: 30_000 })),
-)
-const take = {
-  name: 'lock 7',
-  holder: 'h8',
-  owner: 'host:1',
-  ttl_ms: 30_000,
-  lapsed_before: now,
-  doubted_at: '-infinity',
-  waiting: '{h8,h9}',
-  now,
-}
-
 export const SAMPLES: readonly PlanSample[] = [
   hot(claimJobs, claim, CLAIM),
   hot(claimJobsWithinCaps, claim, CLAIM),
@@ -295,12 +243,5 @@ export const SAMPLES: readonly PlanSample[] = [
   rare(listJobsNewest, list, RECORD),
   { ...rare(jobJournalOldest, entries, JOURNAL), mayRead },
   { ...rare(jobJournalNewest, entries, JOURNAL), mayRead },
-  hot(renewLocks, { locks, now }, ['locks_pkey']),
-  hot(heldLocks, { locks, now }, ['locks_pkey']),
-  hot(takeLock, take, ['locks_pkey', 'lock_waiters_pkey']),
-  hot(releaseLocks, { locks, announce: true, now }, ['locks_pkey']),
-  hot(leaveLock, { name: 'lock 7', holders: '{h7,h8}' }, ['lock_waiters_pkey']),
-  rare(listLocks, { after: '', most: 1_000, now }, ['locks_pkey', 'lock_waiters_pkey']),
-  rare(pruneLocks, { most: 1_000, now }, ['locks_end']),
-  rare(pruneLockWaiters, { most: 1_000, now }, ['lock_waiters_seen']),
+  ...LOCK_SAMPLES,
 ]

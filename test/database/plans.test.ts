@@ -7,7 +7,7 @@ import { faultsOf, indexesOf, nodesOf, planOf } from '../support/plan.ts'
 import type { PlanMode, PlanNode } from '../support/plan.ts'
 import { seed } from '../support/seed.ts'
 import { SAMPLES } from './plan-samples.ts'
-import type { PlanSample } from './plan-samples.ts'
+import type { PlanSample } from './plan-sample.ts'
 
 // Queue tables are empty, or stale, whenever they are analyzed: a plan that is only good with the
 // statistics of today is a claim that takes a second tomorrow.

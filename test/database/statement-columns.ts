@@ -31,6 +31,12 @@ import * as reruns from '../../src/jobs/rerun-statements.ts'
 import { limitLockWait } from '../../src/database/lock-wait.ts'
 import * as firing from '../../src/schedules/fire-statements.ts'
 import * as scheduling from '../../src/schedules/statements.ts'
+import * as streamAdmin from '../../src/streams/admin-statements.ts'
+import * as consumers from '../../src/streams/consumer-statements.ts'
+import * as positions from '../../src/streams/position-statements.ts'
+import { publishEvents } from '../../src/streams/publish-statements.ts'
+import * as reading from '../../src/streams/read-statements.ts'
+import * as sequencing from '../../src/streams/sequence-statements.ts'
 import * as queueing from '../../src/queues/statements.ts'
 import * as claiming from '../../src/worker/claim-statements.ts'
 import * as handles from '../../src/worker/handle-statements.ts'
@@ -40,6 +46,11 @@ import { notifyEvents } from '../../src/worker/event-sender.ts'
 import * as rolling from '../../src/worker/rollup-statements.ts'
 import * as settling from '../../src/worker/settle-statements.ts'
 import {
+  CONSUMER,
+  EVENT,
+  LISTED_CONSUMER,
+  SEQUENCED,
+  STREAM,
   SETTLED,
   CANCELLED,
   CLEANED,
@@ -182,6 +193,24 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(firing.beginFire, BEGUN),
     columnsOf(firing.awaitSchedule, { schedule: 'text' }),
     columnsOf(firing.markFire, { schedule: 'text' }),
+    columnsOf(publishEvents, { published: 'int4' }),
+    columnsOf(sequencing.sequenceEvents, SEQUENCED),
+    columnsOf(sequencing.lookBeforeMark, { place: 'float8' }),
+    columnsOf(sequencing.waitingStreams, { stream: 'text' }),
+    columnsOf(reading.readEvents, EVENT),
+    columnsOf(reading.readEventsOfKey, EVENT),
+    columnsOf(consumers.takeConsumer, { token: 'float8' }),
+    columnsOf(consumers.lookAtConsumer, CONSUMER),
+    columnsOf(consumers.keepConsumer, { lease_ends_at: 'float8' }),
+    columnsOf(consumers.releaseConsumer, { sent: 'int4' }),
+    columnsOf(consumers.moveConsumer, { token: 'float8' }),
+    columnsOf(consumers.saveOffset, { head: 'float8', is_saved: 'bool' }),
+    columnsOf(positions.streamEnds, { first: 'float8', head: 'float8' }),
+    columnsOf(positions.firstEventSince, { event_offset: 'float8', looked_until: 'float8' }),
+    columnsOf(positions.eventOffsetOf, { event_offset: 'float8' }),
+    columnsOf(streamAdmin.listStreams, STREAM),
+    columnsOf(streamAdmin.listConsumers, LISTED_CONSUMER),
+    columnsOf(streamAdmin.trimEvents, { removed: 'int4', looked_until: 'float8' }),
     columnsOf(claiming.nextDue, { due_at: 'float8' }),
     columnsOf(claiming.lookBeforeMarks, HIDDEN),
     columnsOf(leases.renewLeases, HELD),

@@ -58,6 +58,11 @@ describe.each(statements.map((each) => [each.name, each] as const))('%s', (name,
       'throttles',
       'locks',
       'lock_waiters',
+      'streams',
+      'event_inbox',
+      'events',
+      'consumers',
+      'sequence_events',
       'migrations',
     ])
     expect(tables.map(([, table = '']) => table).filter((table) => !known.has(table))).toEqual([])

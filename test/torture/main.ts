@@ -8,6 +8,8 @@ import { processes } from './processes.ts'
 import { dayText, isExact, schedules } from './schedules.ts'
 import { storm } from './storm.ts'
 import type { StormOptions } from './storm.ts'
+import { stormText } from './stream-evidence.ts'
+import { streams } from './streams.ts'
 import { summaryText } from './summary.ts'
 import { isClean, killsText, transaction } from './transaction.ts'
 
@@ -19,6 +21,7 @@ const SCENARIOS: ReadonlyMap<string, Scenario> = new Map([
   ['lifecycle', lifecycleScenario],
   ['transaction', transactionScenario],
   ['schedules', schedulesScenario],
+  ['streams', streamsScenario],
   ['backlog', backlogScenario],
   ['snapshot', snapshotScenario],
   ['scale', scaleScenario],
@@ -85,6 +88,20 @@ async function schedulesScenario(words: TortureWords): Promise<boolean> {
   const report = await schedules(options)
   say(dayText(report))
   return isExact(report)
+}
+
+async function streamsScenario(words: TortureWords): Promise<boolean> {
+  const minutes = words.number('minutes', 5)
+  const options = {
+    seed: seedOf(words),
+    forMs: minutes * 60_000,
+    publishers: 10,
+    killWithin: 4_000,
+  }
+  say(`torture: streams, seed ${options.seed}, ${minutes} minutes`)
+  const report = await streams(options)
+  say(stormText(report))
+  return report.violations.length === 0
 }
 
 const DRAIN_WITHIN = 180_000

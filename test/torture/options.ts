@@ -27,6 +27,11 @@ schedules: a virtual day of schedules, ten workers in five processes that are ki
   --kills <n>       how many (60)
   --seed <n>        when (of the clock)
 
+streams: ten publishers whose transactions commit in any order, and six consumers killed at random
+
+  --minutes <n>     how long (5)
+  --seed <n>        what happens (of the clock)
+
 backlog: what a claim costs beside millions of rows that it has no use for, to an almost empty database
 
   --jobs <n>        ready, due later in better levels, and finished, each; a fifth of unknown kinds (1000000)

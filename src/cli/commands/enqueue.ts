@@ -58,7 +58,8 @@ async function enqueue(mill: Mill, output: Output, asked: Asked): Promise<ExitCo
   return DONE
 }
 
-async function inputOf(json: string | undefined): Promise<unknown> {
+/** JSON from the command line; `-` reads it from standard input. */
+export async function inputOf(json: string | undefined): Promise<unknown> {
   if (json === undefined) return null
   return parseInput(json === '-' ? await readAll(process.stdin) : json)
 }
