@@ -81,4 +81,34 @@ export const EXPECTED_CATALOGUE: Readonly<Record<number, Readonly<Record<string,
     'table locks':
       'name text collate "C" not null; holder text collate "C"; owner text not null; token bigint not null; acquired_at timestamp with time zone not null; expires_at timestamp with time zone not null; ttl_ms double precision not null',
   },
+  4: {
+    'column journal.boundary': 'timestamp with time zone',
+    'column journal.schedule': 'text collate "C"',
+    'index journal_fires':
+      'unique index on journal using btree (schedule, boundary) WHERE (schedule IS NOT NULL)',
+    'index schedules_due':
+      'index on schedules using btree (next_fire_at) WHERE (paused_at IS NULL)',
+    'index schedules_pkey': 'primary key on schedules using btree (schedule)',
+    'table schedules':
+      'schedule text collate "C" not null; kind text collate "C" not null; queue text collate "C" not null; payload json not null; options json; dedup_key text collate "C"; dedup json; merge text; cron text; timezone text; next_fire_at timestamp with time zone; last_fire_at timestamp with time zone; last_job_id text collate "C"; paused_at timestamp with time zone; lease_ms bigint not null; expires_after_ms bigint; every_ms bigint; catch_up integer not null; revision integer default 1 not null; priority smallint not null; skips_overlap boolean not null',
+  },
+  5: {
+    'function sequence_events':
+      'of_stream text, after_place bigint, most integer, at_instant timestamp with time zone, is_announced boolean, OUT moved integer, OUT skipped boolean, OUT head bigint, OUT head_place bigint returns record',
+    'index consumers_pkey': 'primary key on consumers using btree (stream, consumer)',
+    'index event_inbox_pkey': 'primary key on event_inbox using btree (stream, place)',
+    'index events_id': 'unique index on events using btree (stream, id)',
+    'index events_key':
+      'index on events using btree (stream, key, event_offset) WHERE (key IS NOT NULL)',
+    'index events_pkey': 'primary key on events using btree (stream, event_offset)',
+    'index streams_pkey': 'primary key on streams using btree (stream)',
+    'table consumers':
+      'stream text collate "C" not null; consumer text collate "C" not null; holder text; lease_ends_at timestamp with time zone; saved_offset bigint; token bigint not null',
+    'table event_inbox':
+      'stream text collate "C" not null; place bigint generated always as identity not null; published_at timestamp with time zone not null; id text collate "C" not null; key text collate "C"; data json not null',
+    'table events':
+      'stream text collate "C" not null; event_offset bigint not null; place bigint not null; published_at timestamp with time zone not null; id text collate "C" not null; key text collate "C"; data json not null',
+    'table streams':
+      'stream text collate "C" not null; created_at timestamp with time zone not null',
+  },
 }
