@@ -38,10 +38,11 @@ export interface ClaimedRow {
   readonly carry: string | null
 }
 
-/** A level of a queue in which something is due. */
+/** A level of a queue in which something of a lane's kinds is due. */
 export interface WaitingRow {
   readonly queue: string
   readonly level: number
+  readonly lane: number
 }
 
 export interface ClaimParams extends Readonly<Record<string, string | number | null>> {
@@ -174,12 +175,13 @@ export const claimHandles: Statement<ClaimParams & { lease_ms: number | null }, 
   )
 
 // C3: which levels have something to give, known before their shares are reserved. A probe stops at
-// its first row; rows that somebody else just locked count, and fall back if they are gone.
-export const waitingLevels: Statement<{ probes: string }, WaitingRow> = statement(
+// its first row; rows that somebody else just locked count, and fall back if they are gone. A probe
+// without one has walked to the present, as a claim would.
+export const waitingLevels: Statement<{ probes: string; now: string }, WaitingRow> = statement(
   'waiting_levels',
   `
 with ${PROBES}
-select p.queue, p.level::int4 as level
+select p.queue, p.level::int4 as level, p.lane
 from p
 cross join lateral (
   select 1
