@@ -55,7 +55,7 @@ test(
         code: 0,
         err: '',
       })
-      expect(next.out).toMatch(/github\.|retried|running-totals/)
+      expect(next.out).toMatch(/github\.|retried|running-totals|"delivery"/)
     }
     expect(await schemasOf(database.url)).toEqual(['public'])
   },

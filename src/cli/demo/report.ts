@@ -90,7 +90,7 @@ function repositoryTable({ repositories }: Report): string {
 }
 
 function streamText({ stream: { stream, head, consumer, lag } }: Report): string {
-  return `The stream ${stream} has ${head} events, one for each that was processed; its projection "${consumer}" is ${lag} behind.`
+  return `The stream ${stream} has ${head} events; its projection "${consumer}" is ${lag} behind.`
 }
 
 function retriedText({ retried }: Summary): readonly string[] {
