@@ -109,6 +109,28 @@ end $$;
 create event trigger refuse on ddl_command_end when tag in ('CREATE TABLE')
 execute function refuse()`
 
+test('a schema that cannot be dropped is told, with what to do about it', SLOW, async () => {
+  await using other = await freshDatabase()
+  await runSql(other.url, REFUSE_DROPS)
+
+  const { code, err } = await millrace(['bench', '-d', other.url, ...TINY])
+
+  const [schema] = await schemasOf(other.url)
+  expect(code).toBe(4)
+  expect(err).toContain(
+    `DATABASE: the schema "${String(schema)}" is still there: nothing goes here`,
+  )
+  expect(err).toContain(`Drop it by hand: drop schema ${String(schema)} cascade`)
+})
+
+const REFUSE_DROPS = `
+create function refuse() returns event_trigger language plpgsql as $$
+begin
+  raise exception 'nothing goes here';
+end $$;
+create event trigger refuse on ddl_command_start when tag in ('DROP SCHEMA')
+execute function refuse()`
+
 test('without the right to make a schema it says what is missing', SLOW, async () => {
   await using other = await freshDatabase()
   await runSql(other.url, `create role ${other.name} login`)

@@ -29,19 +29,21 @@ export async function runBench(options: BenchOptions, output: Output): Promise<E
   url.password = ''
   const signal = shutdownSignal()
   await demandServer(options.database)
-  try {
-    await using schema = await makeSchema(options.database)
-    output.remark(`measuring on ${url.href}, in the schema ${schema.name} of its own`)
-    const times = await onServer(options.database, (client) => measureServer(client, schema.name))
-    const measured = await measure({ ...options, schema: schema.name, signal, output })
-    const report = { database: url.href, schema: schema.name, figures: { ...times, ...measured } }
-    output.document(reportDocument(report), () => reportText(report))
-    return DONE
-  } catch (error) {
+  await using schema = await makeSchema(options.database)
+  output.remark(`measuring on ${url.href}, in the schema ${schema.name} of its own`)
+  const measuring = { ...options, schema: schema.name, signal, output }
+  const figures = await measure(measuring).catch((error: unknown) => {
+    // Whatever it was that an interruption broke off; what fails when the schema is dropped is told.
     if (!signal.aborted) throw error
+    return null
+  })
+  if (figures === null) {
     output.document(null, () => 'stopped before the end')
     return NO
   }
+  const report = { database: url.href, schema: schema.name, figures }
+  output.document(reportDocument(report), () => reportText(report))
+  return DONE
 }
 
 const CURE = 'a bench works on a server: postgres://user@host/name'
@@ -52,7 +54,13 @@ interface Measuring extends BenchOptions {
   readonly output: Output
 }
 
-async function measure(measuring: Measuring): Promise<Pick<Figures, 'phases' | 'latency'>> {
+async function measure(measuring: Measuring): Promise<Figures> {
+  const { database, schema } = measuring
+  const times = await onServer(database, (client) => measureServer(client, schema))
+  return { ...times, ...(await measurePhases(measuring)) }
+}
+
+async function measurePhases(measuring: Measuring): Promise<Pick<Figures, 'phases' | 'latency'>> {
   const { database, schema, jobs, concurrency, signal, output } = measuring
   await using mill = await open(database, { schema, migrate: 'auto' })
   const bench: Bench = { mill, signal }
