@@ -3,6 +3,7 @@ import { freshDatabase } from '../support/database.ts'
 import { runSql } from '../support/sql.ts'
 import { until } from '../support/until.ts'
 import { isRecovered, violationsOf } from '../torture/check.ts'
+import { faultsOf } from '../torture/history/faults.ts'
 import { processes } from '../torture/processes.ts'
 
 const JOBS = 20_000
@@ -29,6 +30,7 @@ test('L3, replays 6: of 20 000 jobs none is lost or runs twice when a worker is 
     const evidence = await all.evidence()
 
     expect(violationsOf(evidence)).toEqual([])
+    expect(faultsOf(evidence.facts)).toEqual([])
     const { jobs, records, interruptions } = evidence
     expect(jobs.length).toBeGreaterThanOrEqual(JOBS)
     expect(records.filter(({ outcome }) => outcome === 'completed')).toHaveLength(jobs.length)

@@ -25,6 +25,7 @@ function record(changes: Partial<RunRecord> = {}): RunRecord {
     recoveredBy: null,
     startedAt: 1_000,
     at: 2_000,
+    dueAt: null,
     ...changes,
   }
 }

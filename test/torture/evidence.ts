@@ -1,5 +1,6 @@
 import { Client } from 'pg'
 import type { QueryResultRow } from 'pg'
+import type { Fact } from './history/fact.ts'
 
 /** All that is known when a torture has ended: what was asked, what the tables say, what the processes did. */
 export interface Evidence {
@@ -10,6 +11,11 @@ export interface Evidence {
   readonly interruptions: readonly Interruption[]
   /** A job is dead at this failure. */
   readonly failureLimit: number
+}
+
+/** The same as facts, for the checker of histories, and what else is known only there. */
+export interface Testimony extends Evidence {
+  readonly facts: readonly Fact[]
 }
 
 export interface Ask {
@@ -42,6 +48,8 @@ export interface RunRecord {
   readonly recoveredBy: string | null
   readonly startedAt: number
   readonly at: number
+  /** When the next run may begin; null at the end. */
+  readonly dueAt: number | null
 }
 
 /** One call of the handler, as its process logged it. */
@@ -87,7 +95,8 @@ export function recordsOf(url: string): Promise<readonly RunRecord[]> {
     `select
        job_id as job, run, outcome, reason, failures, worker, recovered_by as "recoveredBy",
        (extract(epoch from started_at) * 1000)::float8 as "startedAt",
-       (extract(epoch from at) * 1000)::float8 as at
+       (extract(epoch from at) * 1000)::float8 as at,
+       (extract(epoch from due_at) * 1000)::float8 as "dueAt"
      from millrace.timeline
      where started_at is not null
      order by job_id, entry`,

@@ -1,6 +1,7 @@
 import { startServer } from '../support/postgres-server.ts'
 import { violationsOf } from './check.ts'
 import { backlogScenario, scaleScenario, snapshotScenario } from './gates.ts'
+import { faultsOf } from './history/faults.ts'
 import { countsText, lifecycle } from './lifecycle.ts'
 import { tortureWords, USAGE } from './options.ts'
 import type { TortureWords } from './options.ts'
@@ -49,7 +50,7 @@ async function struck(options: StormOptions): Promise<boolean> {
       await storm(server, all, options)
       await all.untilDrained(DRAIN_WITHIN).catch(say)
       const evidence = await all.evidence()
-      const violations = violationsOf(evidence)
+      const violations = [...violationsOf(evidence), ...faultsOf(evidence.facts)]
       say(summaryText(evidence, violations))
       return violations.length === 0
     } finally {

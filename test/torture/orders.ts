@@ -1,8 +1,9 @@
 import { Pool } from 'pg'
 import type { PoolClient } from 'pg'
 import { runSql } from '../support/sql.ts'
+import type { Fact } from './history/fact.ts'
 
-/** The application's own table, written in the transactions that enqueue. */
+/** The application's own tables: orders are written in the transactions that enqueue, effects in those of runs. */
 export interface Orders {
   /** Writes the orders of these numbers and whatever `beside` writes, or neither. */
   write<T>(numbers: readonly number[], beside: (transaction: PoolClient) => Promise<T>): Promise<T>
@@ -10,13 +11,26 @@ export interface Orders {
 }
 
 export async function createOrders(url: string): Promise<void> {
-  await runSql(url, 'create table orders (number integer primary key)')
+  await runSql(
+    url,
+    `create table orders (number integer primary key);
+     create table effects (job text not null, run int not null, worker text not null)`,
+  )
 }
 
 /** The numbers of the orders that were committed. */
 export async function committedOrders(url: string): Promise<ReadonlySet<number>> {
   const rows = await runSql(url, 'select number from orders')
   return new Set(rows.map(({ number }) => Number(number)))
+}
+
+/** What runs wrote in `run.transaction`. */
+export async function effectFacts(url: string): Promise<readonly Fact[]> {
+  const rows = await runSql(url, 'select job, run, worker from effects')
+  const told = { process: 'tables', at: Date.now(), what: 'effect' } as const
+  return rows.map(({ job, run, worker }) => {
+    return { ...told, job: String(job), run: Number(run), worker: String(worker) }
+  })
 }
 
 export function orders(url: string): Orders {

@@ -5,13 +5,14 @@ import { migrations } from 'millrace'
 import { runSql } from '../support/sql.ts'
 import { until } from '../support/until.ts'
 import { jobsOf, recordsOf } from './evidence.ts'
-import type { Evidence, Interruption } from './evidence.ts'
-import { readAskLog, readRunLog } from './log.ts'
-import { committedOrders, createOrders } from './orders.ts'
+import type { Interruption, Testimony } from './evidence.ts'
+import { readFacts } from './history/log.ts'
+import { committedOrders, createOrders, effectFacts } from './orders.ts'
 import type { ProducerSettings } from './producer-process.ts'
 import { startProcess } from './process.ts'
 import type { ProgramSettings, TortureProcess } from './process.ts'
 import { FAILURE_LIMIT } from './task.ts'
+import { asksOf, executionsOf, strikeFacts, tableFacts } from './testimony.ts'
 import type { WorkerSettings } from './worker-process.ts'
 
 /**
@@ -36,7 +37,7 @@ export interface Processes {
   /** Resolves when no job waits or runs any more. */
   untilDrained(ms: number): Promise<void>
   /** Ends the workers and gives what is known. */
-  evidence(): Promise<Evidence>
+  evidence(): Promise<Testimony>
   /** Ends what still lives and removes the logs. */
   close(): Promise<void>
 }
@@ -60,11 +61,14 @@ function processesOn(url: string, concurrency: number): Processes {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-torture-'))
   const workers = new Set<TortureProcess>()
   const producers = new Set<TortureProcess>()
-  const names: { readonly worker: string; readonly log: string }[] = []
-  const askLogs: string[] = []
+  const logs: string[] = []
   const interruptions: Interruption[] = []
 
-  const nextLog = (): string => join(directory, `${names.length + askLogs.length}.log`)
+  function nextLog(): string {
+    const log = join(directory, `${logs.length}.log`)
+    logs.push(log)
+    return log
+  }
 
   async function interrupted(
     about: Pick<Interruption, 'what' | 'worker'>,
@@ -80,7 +84,6 @@ function processesOn(url: string, concurrency: number): Processes {
     const settings: WorkerSettings = { url, log: nextLog(), concurrency }
     const worker = await startProcess('worker-process.ts', settings)
     workers.add(worker)
-    names.push({ worker: worker.name, log: settings.log })
     return worker
   }
 
@@ -110,9 +113,8 @@ function processesOn(url: string, concurrency: number): Processes {
       })
     },
     async startProducer(settings) {
-      const log = nextLog()
-      askLogs.push(log)
-      const producer = await startProcess('producer-process.ts', { url, log, ...settings })
+      const own = { url, log: nextLog(), ...settings }
+      const producer = await startProcess('producer-process.ts', own)
       producers.add(producer)
       return producer
     },
@@ -124,14 +126,21 @@ function processesOn(url: string, concurrency: number): Processes {
     untilDrained: (ms) => untilDrained(url, ms),
     async evidence() {
       await Promise.all([...workers].map(terminateWorker))
-      const orders = await committedOrders(url)
+      const [jobs, records] = [await jobsOf(url), await recordsOf(url)]
+      const told = logs.flatMap(readFacts)
       return {
-        asks: askLogs.flatMap((log) => readAskLog(log, orders)),
-        jobs: await jobsOf(url),
-        records: await recordsOf(url),
-        executions: names.flatMap(({ worker, log }) => readRunLog(log, worker)),
+        asks: asksOf(told, await committedOrders(url)),
+        jobs,
+        records,
+        executions: executionsOf(told),
         interruptions,
         failureLimit: FAILURE_LIMIT,
+        facts: [
+          ...told,
+          ...strikeFacts(interruptions),
+          ...tableFacts(jobs, records),
+          ...(await effectFacts(url)),
+        ],
       }
     },
     close,

@@ -1,12 +1,12 @@
 import { open, shutdownSignal } from 'millrace'
 import type { Mill } from 'millrace'
 import { setTimeout as pause } from 'node:timers/promises'
-import { askLog } from './log.ts'
-import type { AskLog } from './log.ts'
+import { factLog } from './history/log.ts'
+import type { FactLog } from './history/log.ts'
 import { orders } from './orders.ts'
 import type { Orders } from './orders.ts'
 import type { ProgramSettings } from './process.ts'
-import { pick, seededRandom } from './random.ts'
+import { between, pick, seededRandom } from './random.ts'
 import type { Random } from './random.ts'
 import { anyTask, plainTask, task } from './task.ts'
 import type { Task } from './task.ts'
@@ -34,7 +34,7 @@ const AT_ONCE = 8
 
 interface Production {
   readonly mill: Mill
-  readonly log: AskLog
+  readonly tell: FactLog
   readonly orders: Orders
   readonly leaseMs: number
 }
@@ -42,7 +42,8 @@ interface Production {
 async function produce(settings: ProducerSettings): Promise<void> {
   const { url, perSecond, leaseMs } = settings
   const mill = await open(url, { logger: false })
-  const production = { mill, log: askLog(settings.log), orders: orders(url), leaseMs }
+  const name = `producer-${settings.first}`
+  const production = { mill, tell: factLog(settings.log, name), orders: orders(url), leaseMs }
   const stop = shutdownSignal()
   process.send?.('producer')
   const steps = stepsOf(settings)
@@ -76,54 +77,68 @@ function* stepsOf({ seed, first, jobs, tasks, leaseMs }: ProducerSettings): Gene
   }
 }
 
-function anyWay(random: Random): (tasks: readonly Task[], production: Production) => Promise<void> {
-  return pick(random, [
-    [oneByOne, 5],
+type Way = (tasks: readonly Task[], production: Production) => Promise<void>
+
+function anyWay(random: Random): Way {
+  return pick<Way>(random, [
+    [(tasks, production) => oneByOne(tasks, production, 0), 4],
+    [(tasks, production) => oneByOne(tasks, production, between(random, 1, 3_000)), 1],
     [allAtOnce, 3],
     [committed, 1],
     [rolledBack, 1],
   ])
 }
 
-async function oneByOne(tasks: readonly Task[], production: Production): Promise<void> {
-  const { mill, log, leaseMs } = production
+// Delayed ones expire, too, but long after they have been run.
+async function oneByOne(
+  tasks: readonly Task[],
+  { mill, tell, leaseMs }: Production,
+  delay: number,
+): Promise<void> {
+  const dueAt = Date.now() + delay
+  const options = delay === 0 ? {} : { delay, expires: EXPIRES }
+  const expiresAt = delay === 0 ? null : dueAt + EXPIRES
   const answers = tasks.map(async (each) => {
     try {
-      const { id } = await mill.enqueue(task, each, { lease: leaseMs })
-      log.there(each.number, id)
+      const { id } = await mill.enqueue(task, each, { lease: leaseMs, ...options })
+      tell({ what: 'enqueued', job: id, ask: each.number, dueAt, expiresAt })
     } catch {
-      log.unknown(each.number)
+      tell({ what: 'unanswered', ask: each.number, beside: false })
     }
   })
   await Promise.all(answers)
 }
 
+const EXPIRES = 3_600_000
+
 async function allAtOnce(tasks: readonly Task[], production: Production): Promise<void> {
-  const { mill, log, leaseMs } = production
+  const { mill, tell, leaseMs } = production
+  const dueAt = Date.now()
   try {
     const answers = await mill.enqueueMany(task, tasks, { lease: leaseMs })
-    for (const [index, { id }] of answers.entries()) log.there(tasks[index]?.number ?? -1, id)
+    tellAnswers(tasks, answers, { tell, dueAt })
   } catch {
-    for (const each of tasks) log.unknown(each.number)
+    for (const { number } of tasks) tell({ what: 'unanswered', ask: number, beside: false })
   }
 }
 
 async function committed(tasks: readonly Task[], production: Production): Promise<void> {
-  const { mill, log, leaseMs } = production
+  const { mill, tell, leaseMs } = production
   const numbers = tasks.map(({ number }) => number)
+  const dueAt = Date.now()
   try {
     const answers = await production.orders.write(numbers, async (transaction) =>
       mill.in(transaction).enqueueMany(task, tasks, { lease: leaseMs }),
     )
-    for (const [index, { id }] of answers.entries()) log.there(tasks[index]?.number ?? -1, id)
+    tellAnswers(tasks, answers, { tell, dueAt })
   } catch {
     // The commit may have applied: the orders beside the jobs tell.
-    for (const number of numbers) log.ordered(number)
+    for (const ask of numbers) tell({ what: 'unanswered', ask, beside: true })
   }
 }
 
 async function rolledBack(tasks: readonly Task[], production: Production): Promise<void> {
-  const { mill, log, leaseMs } = production
+  const { mill, tell, leaseMs } = production
   const numbers = tasks.map(({ number }) => number)
   const changedMind = new Error('changed its mind')
   await production.orders
@@ -133,7 +148,18 @@ async function rolledBack(tasks: readonly Task[], production: Production): Promi
     })
     // Whatever ended it, there was no commit.
     .catch(() => undefined)
-  for (const number of numbers) log.absent(number)
+  for (const ask of numbers) tell({ what: 'rolled-back', ask })
+}
+
+function tellAnswers(
+  tasks: readonly Task[],
+  answers: readonly { readonly id: string }[],
+  { tell, dueAt }: { readonly tell: FactLog; readonly dueAt: number },
+): void {
+  for (const [index, { id }] of answers.entries()) {
+    const ask = tasks[index]?.number ?? -1
+    tell({ what: 'enqueued', job: id, ask, dueAt, expiresAt: null })
+  }
 }
 
 // Without its parent it has no reason to be; and only without the channel it can end.

@@ -15,6 +15,8 @@ export interface Task {
   readonly ends: 'completed' | 'gave-up' | 'failed'
   /** The run looks away from its signal. */
   readonly isDeaf: boolean
+  /** A run that succeeds writes its effect in `run.transaction`. */
+  readonly isTransactional: boolean
 }
 
 interface TaskTypes {
@@ -51,12 +53,14 @@ export function anyTask(number: number, random: Random, leaseMs: number): Task {
       ['failed', 2],
     ]),
     isDeaf: random() < 0.1,
+    isTransactional: random() < 0.1,
   }
 }
 
 /** Work that always succeeds, and soon. */
 export function plainTask(number: number, random: Random): Task {
-  return { number, ms: between(random, 0, 20), failures: 0, ends: 'completed', isDeaf: false }
+  const work = { ms: between(random, 0, 20), failures: 0, ends: 'completed' } as const
+  return { number, ...work, isDeaf: false, isTransactional: false }
 }
 
 export async function perform(input: Task, run: Run): Promise<void> {

@@ -77,7 +77,7 @@ function tellJob(story: Telling, job: string, { delay, expires, ends, runs }: Dr
   later(delay)
   for (const [index, each] of runs.entries()) tellLostRun(story, { job, run: index + 1 }, each)
   if (ends === 'waits') {
-    tell('tables', { what: 'placed', job, places: ['ready'] })
+    tell('tables', { what: 'placed', job, ask: asked, places: ['ready'] })
     return
   }
   const last = { job, run: runs.length + 1, worker: `${job}-${runs.length + 1}` }
@@ -87,7 +87,7 @@ function tellJob(story: Telling, job: string, { delay, expires, ends, runs }: Dr
   tell(last.worker, { what: 'settled', ...last, outcome: ends, applied: true })
   const record = { startedAt, recordedAt, dueAt: null }
   tell('tables', { what: 'recorded', ...last, outcome: ends, ...record })
-  tell('tables', { what: 'placed', job, places: ['finished'] })
+  tell('tables', { what: 'placed', job, ask: asked, places: ['finished'] })
   if (ends === 'completed') tell('tables', { what: 'effect', ...last })
 }
 

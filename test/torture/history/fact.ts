@@ -38,6 +38,8 @@ export interface Unanswered {
 export interface Placed {
   readonly what: 'placed'
   readonly job: string
+  /** What it was asked for as; null where the job does not say. */
+  readonly ask: number | null
   readonly places: readonly string[]
 }
 

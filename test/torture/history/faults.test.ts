@@ -67,12 +67,12 @@ describe('an acknowledged job ends exactly once or still waits:', () => {
 
   test('an ask that was rolled back and made a job is found', () => {
     const facts = changed('rolled-back', { ask: 3 }, { ask: 2 })
-    expect(faultsOf(facts)).toEqual(['ask 2 was rolled back, and it was answered with job J3'])
+    expect(faultsOf(facts)).toEqual(['ask 2 was rolled back, and there is job J3 of it'])
   })
 
-  test('an ask that was answered with two jobs is found', () => {
-    const facts = changed('enqueued', { job: 'J3' }, { ask: 0 })
-    expect(faultsOf(facts)).toEqual(['ask 0 was answered with the jobs J1 and J3'])
+  test('an ask that made two jobs is found', () => {
+    const facts = changed('placed', { job: 'J3' }, { ask: 0 })
+    expect(faultsOf(facts)).toEqual(['ask 0 made the jobs J1 and J3'])
   })
 })
 

@@ -32,15 +32,14 @@ export function jobFaults(history: History): readonly string[] {
 /** One ask, one job; and none of one that was rolled back. */
 function askFaults(history: History): readonly string[] {
   const jobs = new Map<number, Set<string>>()
-  for (const { ask, job } of history.of('enqueued')) {
-    jobs.set(ask, (jobs.get(ask) ?? new Set()).add(job))
+  for (const { ask, job } of [...history.of('enqueued'), ...history.of('placed')]) {
+    if (ask !== null) jobs.set(ask, (jobs.get(ask) ?? new Set()).add(job))
   }
   const rolledBack = new Set(history.of('rolled-back').map(({ ask }) => ask))
-  return [...jobs].flatMap(([ask, answers]) => {
-    const all = [...answers].join(' and ')
-    if (rolledBack.has(ask))
-      return [`ask ${ask} was rolled back, and it was answered with job ${all}`]
-    return answers.size > 1 ? [`ask ${ask} was answered with the jobs ${all}`] : []
+  return [...jobs].flatMap(([ask, found]) => {
+    const all = [...found].join(' and ')
+    if (rolledBack.has(ask)) return [`ask ${ask} was rolled back, and there is job ${all} of it`]
+    return found.size > 1 ? [`ask ${ask} made the jobs ${all}`] : []
   })
 }
 

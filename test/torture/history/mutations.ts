@@ -9,6 +9,7 @@ const NEVER = Number.MAX_SAFE_INTEGER
 /** The faults that a broken Millrace could leave, each under what the checker must find. */
 export const MUTATIONS: ReadonlyMap<string, Mutation> = new Map<string, Mutation>([
   ['an acknowledged job is nowhere', drop('placed')],
+  ['a rolled back ask made a job', repeat('placed', () => ({ job: 'other' }))],
   ['a job is in two places', change('placed', () => ({ places: ['ready', 'finished'] }))],
   ['a run was not recorded', drop('recorded')],
   ['a run was recorded twice', repeat('recorded')],

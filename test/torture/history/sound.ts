@@ -112,9 +112,9 @@ function tellJobs({ tell, later }: Telling): void {
     ...gone,
   })
   tell('tables', { ...record, job: 'J2', run: 2, worker: 'B', startedAt: again, recordedAt: ended })
-  tell('tables', { what: 'placed', job: 'J1', places: ['finished'] })
-  tell('tables', { what: 'placed', job: 'J2', places: ['finished'] })
-  tell('tables', { what: 'placed', job: 'J3', places: ['ready'] })
+  tell('tables', { what: 'placed', job: 'J1', ask: 0, places: ['finished'] })
+  tell('tables', { what: 'placed', job: 'J2', ask: 1, places: ['finished'] })
+  tell('tables', { what: 'placed', job: 'J3', ask: 2, places: ['ready'] })
   tell('tables', { what: 'effect', job: 'J1', run: 2, worker: 'B' })
   tell('tables', { what: 'effect', job: 'J2', run: 2, worker: 'B' })
 }
