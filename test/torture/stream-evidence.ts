@@ -1,4 +1,6 @@
 import { runSql } from '../support/sql.ts'
+import type { Fact } from './history/fact.ts'
+import { faultsOf } from './history/faults.ts'
 
 /** What a storm over streams left behind. */
 export interface StreamEvidence {
@@ -9,73 +11,59 @@ export interface StreamEvidence {
   readonly violations: readonly string[]
 }
 
-const VIOLATIONS: readonly (readonly [what: string, query: string])[] = [
-  [
-    'committed and without an offset',
-    `select stream, id from committed except select stream, id from millrace.events`,
-  ],
-  [
-    'with an offset and never committed, or twice',
-    `select stream, id from millrace.events except all select stream, id from committed`,
-  ],
-  [
-    'offsets with a gap',
-    `select stream, max(event_offset), count(*) from millrace.events group by stream
-     having max(event_offset) <> count(*) or min(event_offset) <> 1`,
-  ],
-  ['left in the inbox', 'select stream, place from millrace.event_inbox'],
-  [
-    'seen and not the event of that offset',
-    `select s.consumer, s.stream, s.event_offset from seen s
-     left join millrace.events e on e.stream = s.stream and e.event_offset = s.event_offset
-     where e.id is distinct from s.id`,
-  ],
-  [
-    'out of order: behind one that was not seen yet',
-    `select consumer, stream, event_offset from (
-       select *, max(event_offset) over (partition by consumer, stream order by n rows between unbounded preceding and 1 preceding) as before
-       from seen
-     ) s
-     where event_offset > coalesce(before, 0) + 1`,
-  ],
-  [
-    'seen twice by a consumer whose effects are in the transaction',
-    `select consumer, stream, event_offset from seen where consumer in ('totals', 'search', 'twin')
-     group by 1, 2, 3 having count(*) > 1`,
-  ],
-]
+/** Who read the streams, and whether the effects are in the transaction of the offset. */
+export interface Follower {
+  readonly as: string
+  readonly isOnce: boolean
+}
+
+const STREAMS = ['orders', 'audits']
 
 export async function evidenceOf(
   url: string,
-  consumers: readonly string[],
+  followers: readonly Follower[],
 ): Promise<StreamEvidence> {
-  const violations: string[] = []
-  for (const [what, query] of VIOLATIONS) {
-    const rows = await runSql(url, query)
-    violations.push(...rows.map((row) => `${what}: ${JSON.stringify(row)}`))
-  }
-  for (const consumer of consumers) {
-    const missing = await runSql(
-      url,
-      `select stream, event_offset from millrace.events
-       except select stream, event_offset from seen where consumer = $1`,
-      [consumer],
-    )
-    violations.push(...missing.map((row) => `${consumer} missed ${JSON.stringify(row)}`))
-  }
-  const [counts] = await runSql(
-    url,
-    `select
-       (select count(*)::int from committed) as committed,
-       (select count(*)::int from millrace.events) as events,
-       (select count(*) - count(distinct (consumer, stream, event_offset)) from seen)::int as repeated`,
+  const [committed, events, seen] = [
+    await publishedFacts(url),
+    await sequencedFacts(url),
+    await seenFacts(url),
+  ]
+  const follows = followers.flatMap(({ as: consumer, isOnce }) =>
+    STREAMS.map((stream): Fact => ({ ...HARNESS, what: 'follows', consumer, stream, isOnce })),
   )
+  const offsets = new Set(seen.map((each) => JSON.stringify({ ...each, at: 0 })))
   return {
-    committed: Number(counts?.['committed']),
-    events: Number(counts?.['events']),
-    repeated: Number(counts?.['repeated']),
-    violations,
+    committed: committed.length,
+    events: events.length,
+    repeated: seen.length - offsets.size,
+    violations: faultsOf([...follows, ...committed, ...events, ...seen]),
   }
+}
+
+const HARNESS = { at: 0, process: 'harness' } as const
+
+async function publishedFacts(url: string): Promise<readonly Fact[]> {
+  const rows = await runSql(url, 'select stream, id from committed')
+  return rows.map(({ stream, id }) => {
+    return { ...HARNESS, what: 'published', stream: String(stream), event: String(id) }
+  })
+}
+
+async function sequencedFacts(url: string): Promise<readonly Fact[]> {
+  const rows = await runSql(url, 'select stream, id, event_offset from millrace.events')
+  return rows.map(({ stream, id, event_offset: offset }) => {
+    const own = { stream: String(stream), event: String(id), offset: Number(offset) }
+    return { ...HARNESS, what: 'sequenced', ...own }
+  })
+}
+
+/** In the order in which they were written: it stands in place of instants. */
+async function seenFacts(url: string): Promise<readonly Fact[]> {
+  const rows = await runSql(url, 'select * from seen')
+  return rows.map(({ n, consumer, stream, event_offset: offset, id }) => {
+    const own = { consumer: String(consumer), stream: String(stream), event: String(id) }
+    return { at: Number(n), process: own.consumer, what: 'saw', ...own, offset: Number(offset) }
+  })
 }
 
 export interface StormCounts extends StreamEvidence {

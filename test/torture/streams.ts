@@ -47,6 +47,11 @@ const CONSUMERS = [
   { as: 'twin', how: 'consume' },
 ] as const
 
+// The two of one name are one consumer.
+const FOLLOWERS = [...new Map(CONSUMERS.map(({ as, how }) => [as, how]))].map(([as, how]) => {
+  return { as, isOnce: how === 'consume' }
+})
+
 /** `npm run torture -- streams`, on a server of its own. */
 export async function streams(options: StreamStorm): Promise<StreamReport> {
   const server = await startServer({ settings: { max_connections: '200' } })
@@ -81,7 +86,7 @@ export async function stormStreams(url: string, options: StreamStorm): Promise<S
     const seen = await naive
     const serial = await runSql(url, 'select id from serial_events')
     return {
-      ...(await evidenceOf(url, [...new Set(CONSUMERS.map(({ as }) => as))])),
+      ...(await evidenceOf(url, FOLLOWERS)),
       kills: kills.reduce((sum, each) => sum + each, 0),
       naiveLost: serial.filter(({ id }) => !seen.has(id)).length,
       naiveOf: serial.length,
