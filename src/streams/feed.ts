@@ -74,7 +74,10 @@ export function feed(options: FeedOptions): Feed {
 
   /** A pass and a read; where both found nothing, a sleep. */
   async function round(after: number, most: number): Promise<readonly StoredEvent[]> {
+    // What was told before is in what is read now. A head that is not there was told by somebody
+    // else: any role may notify, and must not keep this loop from sleeping.
     isCalled = false
+    head = 0
     const passed = await sequencer.pass()
     const events = await read(after, most)
     const isIdle = events.length === 0 && passed.moved === 0
