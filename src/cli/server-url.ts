@@ -7,12 +7,18 @@ import { migrations } from '../index.ts'
  */
 export function serverUrl(database: string, cure: string): URL {
   if (/^postgres(?:ql)?:\/\//i.test(database) && URL.canParse(database)) return new URL(database)
-  const shown = database.replace(/:[^:@/]*@/, '@')
-  throw new InvalidOptionError('--database', shown, cure)
+  throw new InvalidOptionError('--database', withoutPassword(database), cure)
 }
 
 /** Asked through Millrace first, so that a server that cannot be reached is told as everywhere. */
 export async function demandServer(database: string): Promise<void> {
   await using tables = migrations(database)
   await tables.status()
+}
+
+// It is no URL, so it cannot be taken apart: all between the first colon and the last @ may be the password.
+function withoutPassword(text: string): string {
+  return text
+    .replace(/^([a-z][a-z\d+.-]*:\/\/[^:@/]*|[^:@/]*):(?!\/\/).*@/is, '$1:***@')
+    .replace(/\b(password\s*=\s*)(?:'[^']*'|[^&#\s]*)/gi, '$1***')
 }

@@ -94,9 +94,10 @@ function directoryOf(option: string, text: string): string {
 function urlPath(option: string, text: string): string {
   try {
     return fileURLToPath(text)
-  } catch (error) {
+  } catch {
+    // Without its cause, which holds the whole text.
     const rule = 'it is no file URL of this machine. Write file:./data or file:///var/lib/app'
-    throw new InvalidOptionError(option, text, { text: rule, cause: error })
+    throw new InvalidOptionError(option, withoutPassword(text), rule)
   }
 }
 

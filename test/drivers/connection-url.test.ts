@@ -48,6 +48,13 @@ test.each([
   ['postgres://u:ge@heim@h/db', 'postgres://u:***@h/db'],
   ['postgres://h/db?user=u&password=geheim&x=1', 'postgres://h/db?user=u&password=***&x=1'],
   ['postgres://u@h/db', 'postgres://u@h/db'],
+  ['postgres://h:5432/db', 'postgres://h:5432/db'],
+  ['./data', './data'],
+  ['mysql://u:ge/heim@h/db', 'mysql://u:***@h/db'],
+  ['postgres://u:ge?he#im@h/db', 'postgres://u:***@h/db'],
+  ['u:geheim@h:5432/db', 'u:***@h:5432/db'],
+  ['host=h user=u password=geheim', 'host=h user=u password=***'],
+  ["host=h PASSWORD = 'ge heim' user=u", 'host=h PASSWORD = *** user=u'],
 ])('%s is shown as %s', (url, shown) => {
   expect(withoutPassword(url)).toBe(shown)
 })

@@ -42,11 +42,15 @@ export function withParameters(
   return query === '' ? base : `${base}?${query}`
 }
 
-/** The URL without its password, for messages. */
-export function withoutPassword(url: string): string {
-  return url
-    .replace(/(:\/\/[^:@/?#]*):[^/?#]*@/, '$1:***@')
-    .replace(/([?&]password=)[^&#]*/gi, '$1***')
+/**
+ * The text without its password, for messages: of a URL, of `user:password@host`, of
+ * `host=… password=…`. Rather too much is hidden than too little: what comes here is no URL that could
+ * be taken apart, or it would not be in a message.
+ */
+export function withoutPassword(text: string): string {
+  return text
+    .replace(/^([a-z][a-z\d+.-]*:\/\/[^:@/]*|[^:@/]*):(?!\/\/).*@/is, '$1:***@')
+    .replace(/\b(password\s*=\s*)(?:'[^']*'|[^&#\s]*)/gi, '$1***')
 }
 
 // The user part ends at the last @ before the path: passwords hold one more often than they should.
