@@ -50,6 +50,8 @@ export interface SessionOptions {
   readonly timeoutMs: number
   /** Prepare named statements (default of the drivers: true); off behind poolers that cannot. */
   readonly prepare?: boolean | undefined
+  /** The application's statements run on it too: names without a schema are found as its role says. Default false. */
+  readonly isShared?: boolean | undefined
 }
 
 export interface ListenHandlers {
@@ -73,7 +75,7 @@ export interface Engine extends AsyncDisposable {
   readonly driver: 'node-postgres' | 'postgres.js' | 'pglite'
   /** One connection serves every session (PGlite): nothing runs beside anything. */
   readonly isSingleConnection: boolean
-  /** A new connection of our own: READ COMMITTED, plans pinned by startup options (`enable_seqscan` and `enable_bitmapscan` off). */
+  /** A new connection of our own: READ COMMITTED, plans pinned by startup options (`enable_seqscan` and `enable_bitmapscan` off), and, unless shared, no names but PostgreSQL's own without a schema. */
   connect(options: SessionOptions): Promise<Session>
   listen(channel: string, handlers: ListenHandlers): Promise<Listening>
   /** Closes what the engine opened itself; a pool or PGlite that the caller passed stays open. */

@@ -30,6 +30,7 @@ export function transactionPool(engine: Engine): TransactionPool {
       purpose: 'transaction',
       timeoutMs: STATEMENT_TIMEOUT,
       prepare: false,
+      isShared: true,
     })
     all.add(session)
     return session

@@ -39,7 +39,7 @@ class ServerEngine implements Engine {
   async connect(options: SessionOptions): Promise<Session> {
     const wire = await this.#open({
       applicationName: `millrace ${options.purpose}`,
-      settings: sessionSettings(options.timeoutMs),
+      settings: sessionSettings(options),
       prepare: options.prepare ?? true,
     })
     return sessionOn(wire, turns(), options.timeoutMs)
@@ -108,17 +108,24 @@ class ServerEngine implements Engine {
 /**
  * What our statements rest on, whatever the role's defaults: plans (see PLAN_SETTINGS), READ
  * COMMITTED, the spelling of instants and numbers. `statement_timeout` ends a query on the server
- * soon after we gave it up, so that it does not take effect much later. `search_path` is left
- * alone (statements name their schema), and so is `default_transaction_read_only`: operators and
- * managed databases set it to stop writes, for instance when the disk is nearly full.
+ * soon after we gave it up, so that it does not take effect much later. Statements name the schema of
+ * each table, and not that of functions and operators: a function that fits better, in a schema where
+ * others may create (`public` was one), would be called with our rights, so only PostgreSQL's own are
+ * found, but where the application's statements run too. `default_transaction_read_only` is left
+ * alone: operators and managed databases set it to stop writes, for instance when the disk is nearly
+ * full.
  */
-function sessionSettings(timeoutMs: number): Readonly<Record<string, string>> {
+function sessionSettings({
+  timeoutMs,
+  isShared,
+}: SessionOptions): Readonly<Record<string, string>> {
   return {
     ...PLAN_SETTINGS,
     default_transaction_isolation: 'read committed',
     DateStyle: 'ISO, MDY',
     extra_float_digits: '1',
     statement_timeout: String(Math.min(timeoutMs + 1_000, LONGEST_STATEMENT)),
+    ...(isShared === true ? {} : { search_path: 'pg_catalog,pg_temp' }),
   }
 }
 
