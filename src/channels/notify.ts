@@ -29,7 +29,8 @@ function checkPayload(payload: unknown): string {
   if (payload.includes('\0') || !payload.isWellFormed()) {
     throw new InvalidOptionError(
       'payload',
-      payload,
+      // Not the text itself: errors are logged, what is sent to others is not.
+      `(text of ${payload.length} characters)`,
       'it holds U+0000 or half of a surrogate pair, which PostgreSQL refuses. Pass JSON.stringify(…) of it, which escapes both.',
     )
   }

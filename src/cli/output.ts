@@ -24,8 +24,8 @@ export interface Output {
 export function outputFor(isJson: boolean): Output {
   return {
     isJson,
-    document: (value, text) => write(isJson ? JSON.stringify(value, null, 2) : text()),
-    record: (value) => write(JSON.stringify(value)),
+    document: (value, text) => write(isJson ? jsonText(value, 2) : text()),
+    record: (value) => write(jsonText(value)),
     text: write,
     screen(text) {
       if (process.stdout.isTTY) process.stdout.write(CLEAR)
@@ -48,7 +48,7 @@ export function printError(error: unknown, isJson: boolean): void {
 }
 
 export function printJsonError(code: string, message: string): void {
-  process.stderr.write(`${JSON.stringify({ error: { code, message } })}\n`)
+  process.stderr.write(`${jsonText({ error: { code, message } })}\n`)
 }
 
 /** Aligned columns under a bold head; nothing but the head when there are no rows. */
@@ -97,6 +97,11 @@ const NO_LINES = {
   right: '',
   'right-mid': '',
   middle: '',
+}
+
+// JSON escapes some control characters only; the others stand in strings, where an escape means the same.
+function jsonText(value: unknown, indent?: number): string {
+  return printable(JSON.stringify(value, null, indent))
 }
 
 function write(text: string): void {

@@ -5,6 +5,7 @@ import { byteLength } from './text.ts'
 
 const LONGEST_NAME = 200
 const LONGEST_KEY = 1_000
+const LONGEST_OPTION = 100
 
 /** Names that Millrace keeps for itself begin so. */
 const RESERVED = 'millrace.'
@@ -49,7 +50,7 @@ export function checkOptions(where: string, given: unknown, known: readonly stri
   for (const option of Object.keys(given)) {
     if (known.includes(option)) continue
     const cure = cureFor(option, known)
-    throw new InvalidOptionError(option, given[option], `${where} has no such option. ${cure}`)
+    throw new InvalidOptionError(cut(option), given[option], `${where} has no such option. ${cure}`)
   }
   return given
 }
@@ -91,9 +92,15 @@ function isObject(value: unknown): value is OptionsRead {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+function cut(option: string): string {
+  return option.length > LONGEST_OPTION ? `${option.slice(0, LONGEST_OPTION)}...` : option
+}
+
 function cureFor(option: string, known: readonly string[]): string {
   const word = ourWord(option, known)
   if (word !== undefined) return `Use ${word}.`
+  // What is compared costs its length times theirs, and may come from a request.
+  if (option.length > LONGEST_OPTION) return `It has: ${known.join(', ')}.`
   const nearest = closest(option, known)
   // Further off than a slip of the fingers, a guess misleads.
   if (distance(option, nearest) <= Math.max(2, option.length / 4)) {

@@ -15,7 +15,8 @@ export interface Circumstances {
 /**
  * One error for whatever a database library throws. The message never holds parameter values:
  * PostgreSQL's `detail` and `where` are left out, and messages that quote their input are replaced
- * by the name of the condition. The library's own error is kept as `cause`.
+ * by the name of the condition. The library's own error is kept as `cause`; its members that may
+ * hold values are still there for who asks for them, and are not listed where it is logged whole.
  */
 export function translateError(error: unknown, circumstances: Circumstances): DatabaseError {
   if (error instanceof DatabaseError) return error
@@ -60,9 +61,22 @@ function serverError(
       // A backend that ends at the very moment of its commit says the same as one that ended before.
       outcomeUnknown: mayHaveApplied && endsSession(sqlstate) && sqlstate !== READ_ONLY,
     },
-    { cause: error },
+    { cause: unlisted(error) },
   )
 }
+
+/** PostgreSQL's `detail` of a failed CHECK is the whole row, payload and all. */
+function unlisted(error: object): object {
+  for (const member of TELLING) {
+    const found = Object.getOwnPropertyDescriptor(error, member)
+    if (found?.enumerable === true && found.configurable === true) {
+      Object.defineProperty(error, member, { ...found, enumerable: false })
+    }
+  }
+  return error
+}
+
+const TELLING = ['detail', 'where', 'internalQuery', 'query', 'parameters', 'args', 'params']
 
 // A server that takes no writes took none.
 const READ_ONLY = '25006'
