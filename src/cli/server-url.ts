@@ -10,6 +10,18 @@ export function serverUrl(database: string, cure: string): URL {
   throw new InvalidOptionError('--database', withoutPassword(database), cure)
 }
 
+/** The URL for the screen, and whether anything was taken out of it. */
+export function shownUrl(given: URL): { readonly href: string; readonly hasSecrets: boolean } {
+  const url = new URL(given)
+  url.password = ''
+  // Deleting one that is not there would spell the others anew.
+  for (const name of SECRETS) if (url.searchParams.has(name)) url.searchParams.delete(name)
+  return { href: url.href, hasSecrets: url.href !== given.href }
+}
+
+// What libpq's URLs may hold beside the password's own place.
+const SECRETS = ['password', 'sslpassword']
+
 /** Asked through Millrace first, so that a server that cannot be reached is told as everywhere. */
 export async function demandServer(database: string): Promise<void> {
   await using tables = migrations(database)

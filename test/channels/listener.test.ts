@@ -63,6 +63,19 @@ test('N1: interruptions one after another are one resync', async () => {
   expect((await iterator.next()).value).toEqual({ type: 'message', payload: 'then' })
 })
 
+test('N1: of what nobody reads the newest are kept, behind a resync', async () => {
+  const { made, ear } = setup()
+  ear.onBegin()
+  for (let n = 1; n <= 100_000; n += 1) ear.onPayload(String(n))
+  await made.close()
+  const unread: unknown[] = []
+  for await (const message of made) unread.push(message)
+  expect(unread).toHaveLength(1_000)
+  expect(unread[0]).toEqual({ type: 'resync' })
+  expect(unread[1]).toEqual({ type: 'message', payload: '99002' })
+  expect(unread.at(-1)).toEqual({ type: 'message', payload: '100000' })
+})
+
 test('a channel that cannot be listened on gives the connection up, and all begin again on the next', async () => {
   const all = ears()
   const told: string[] = []

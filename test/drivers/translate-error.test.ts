@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { translateError } from '../../src/database/drivers/translate-error.ts'
 import { DatabaseError } from '../../src/errors.ts'
@@ -80,6 +81,25 @@ test('detail, where and quoted values stay out of the message', () => {
     where: 'JSON data, line 1: geheim',
   })
   expect(translateError(error, sent).message).not.toContain('geheim')
+})
+
+test('what a query builder wraps around a lost connection, with its parameters, is not kept', () => {
+  const driver = coded('ECONNRESET')
+  const wrapped = new Error('Failed query: insert … params: geheim', { cause: driver })
+  const translated = translateError(wrapped, sent)
+  expect(translated).toMatchObject({ sqlstate: null, retryable: true, cause: driver })
+  expect(inspect(translated)).not.toContain('geheim')
+})
+
+test('members of the cause that hold values are there, and not listed', () => {
+  const driver = Object.assign(coded('23514', 'violates check'), {
+    detail: 'row (geheim)',
+    table: 'jobs',
+  })
+  const { cause } = translateError(driver, sent)
+  expect(inspect(cause)).not.toContain('geheim')
+  expect(inspect(cause)).toContain('jobs')
+  expect(cause).toHaveProperty('detail', 'row (geheim)')
 })
 
 test("the driver's error is found under what a query builder wraps around it", () => {

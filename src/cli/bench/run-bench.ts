@@ -2,7 +2,7 @@ import { open, shutdownSignal } from '../../index.ts'
 import { DONE, NO } from '../exit-code.ts'
 import type { ExitCode } from '../exit-code.ts'
 import type { Output } from '../output.ts'
-import { demandServer, serverUrl } from '../server-url.ts'
+import { demandServer, serverUrl, shownUrl } from '../server-url.ts'
 import { drain } from './drain-phase.ts'
 import { enqueueByCallers, enqueueInBulk, enqueueOneByOne } from './enqueue-phases.ts'
 import type { Bench } from './enqueue-phases.ts'
@@ -25,12 +25,11 @@ export interface BenchOptions {
  * on an error, and when it is interrupted.
  */
 export async function runBench(options: BenchOptions, output: Output): Promise<ExitCode> {
-  const url = serverUrl(options.database, CURE)
-  url.password = ''
+  const { href } = shownUrl(serverUrl(options.database, CURE))
   const signal = shutdownSignal()
   await demandServer(options.database)
   await using schema = await makeSchema(options.database)
-  output.remark(`measuring on ${url.href}, in the schema ${schema.name} of its own`)
+  output.remark(`measuring on ${href}, in the schema ${schema.name} of its own`)
   const measuring = { ...options, schema: schema.name, signal, output }
   const figures = await measure(measuring).catch((error: unknown) => {
     // Whatever it was that an interruption broke off; what fails when the schema is dropped is told.
@@ -41,7 +40,7 @@ export async function runBench(options: BenchOptions, output: Output): Promise<E
     output.document(null, () => 'stopped before the end')
     return NO
   }
-  const report = { database: url.href, schema: schema.name, figures }
+  const report = { database: href, schema: schema.name, figures }
   output.document(reportDocument(report), () => reportText(report))
   return DONE
 }

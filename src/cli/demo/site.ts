@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { demandServer, serverUrl } from '../server-url.ts'
+import { demandServer, serverUrl, shownUrl } from '../server-url.ts'
 import { embeddedApplication, serverApplication } from './application.ts'
 import type { Application } from './application.ts'
 import { placeOf } from './place.ts'
@@ -58,15 +58,14 @@ async function embeddedSite(config: Config): Promise<Site> {
 
 async function serverSite(config: Config, database: string): Promise<Site> {
   const place = placeOf(config.schema ?? SCHEMA_ON_A_SERVER, config.prefix ?? '')
-  const url = serverUrl(database, OTHERWISE)
-  const options = optionsText(url.password === '' ? database : null, place)
-  url.password = ''
+  const shown = shownUrl(serverUrl(database, OTHERWISE))
+  const options = optionsText(shown.hasSecrets ? null : database, place)
   await demandServer(database)
   const application = await serverApplication(database)
   return {
     application,
     place,
-    database: url.href,
+    database: shown.href,
     options,
     cleanup: `npx millrace demo --remove${options}`,
     keep: () => undefined,

@@ -23,7 +23,7 @@ export function translateError(error: unknown, circumstances: Circumstances): Da
   const origin = originOf(error)
   const sqlstate = sqlstateOf(origin)
   if (sqlstate !== null) return serverError(origin, sqlstate, circumstances)
-  if (isDisconnect(origin)) return disconnected(error, circumstances)
+  if (isDisconnect(origin)) return disconnected(origin, circumstances)
   return new DatabaseError(
     `${subject(circumstances)} failed: ${messageOf(origin)}. See the cause.`,
     { sqlstate: null, statement: circumstances.statement, retryable: false, outcomeUnknown: false },
