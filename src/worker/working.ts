@@ -141,7 +141,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   })
   const { check: checkLeases } = keeper
   const kinds = [...setup.kinds.values()].map(({ kind }) => kind)
-  const told = { wakeups, hintUntil, warn: warn.of }
+  const told = { wakeups, hintUntil, warn: warn.of, onGiven: () => loop.caughtUp() }
   const heard = news({ worker: id, executor, roster: live, kinds, checkLeases, ...told })
   const keeping = upkeep({ executor, wakeups, setup, context, warn: warn.of })
   const loop = claimLoop({
