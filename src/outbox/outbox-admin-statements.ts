@@ -39,25 +39,36 @@ limit $most::int`,
 )
 
 // The dead message stays dead, and its key is looked at: given by take_turns alone (B1), the turn goes
-// to the next. An update of its place, which a redrive at the same time takes back: whoever is last.
+// to the next. By ctid (M1): a message that was redriven since the snapshot has touched its place, and
+// must not be passed over.
 export const skipHalted: Statement<
   { outbox: string; key: string; hint_until: string },
   { id: string }
 > = statement(
   'skip_halted',
   `
-with passed as (
-  update millrace.outbox_line l
+with halted as materialized (
+  select l.ctid as tid
+  from millrace.outbox_heads h
+  cross join lateral (select state from millrace.finished f where f.job_id = h.job_id limit 1) f
+  cross join lateral (
+    select ctid, halts, is_over from millrace.outbox_line l where l.job_id = h.job_id limit 1
+  ) l
+  where h.kind = $outbox::text
+    and h.key = $key::text
+    and ${HALTED}
+),
+due as materialized (
+  select l.ctid as tid
+  from millrace.outbox_line l
+  where l.ctid = any (array(select tid from halted))
+  for update
+),
+passed as (
+  update millrace.outbox_line
   set is_over = true
-  where l.job_id = (
-      select h.job_id
-      from millrace.outbox_heads h
-      where h.kind = $outbox::text and h.key = $key::text
-    )
-    and l.halts
-    and not l.is_over
-    and (select f.state = 'dead' from millrace.finished f where f.job_id = l.job_id)
-  returning l.job_id, l.kind, l.key, l.due_at, l.halts
+  where ctid = any (array(select tid from due))
+  returning job_id, kind, key, due_at, halts
 ),
 arrived as (
   insert into millrace.outbox_inbox (job_id, kind, key, due_at, halts)

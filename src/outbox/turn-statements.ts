@@ -15,7 +15,7 @@ export interface TurnRow {
   readonly given: number
   /** Something is left that the next statement can do: others were at it, or there is more of it. */
   readonly is_more: boolean
-  /** Whether any message has its turn. */
+  /** Whether any message had its turn, or had arrived: also one that another session is about to give it. */
   readonly is_busy: boolean
 }
 
@@ -221,7 +221,11 @@ select
     or (select count(*) from changed) < (select count(*) from given where ready_tid is not null)
     or (select count(*) from decided) < (select count(*) from k)
   ) as is_more,
-  coalesce((select true from millrace.outbox_heads limit 1), (select true from turned limit 1), false) as is_busy
+  coalesce(
+    (select true from millrace.outbox_heads limit 1),
+    (select true from millrace.outbox_inbox limit 1),
+    false
+  ) as is_busy
 from hints`,
 )
 

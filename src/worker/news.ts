@@ -68,7 +68,7 @@ export function news(options: NewsOptions): News {
   const lines = turns({
     ...options,
     clock,
-    lane: executor.lane('maintenance'),
+    lane: executor.lane('turns'),
     outboxes: new Set(outboxes),
     isListening: () => wakeups.isListening,
     onFailure: warn('messages could not be given their turn'),
