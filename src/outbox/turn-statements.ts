@@ -28,11 +28,10 @@ const HOLDS = `
       (select r.reason is distinct from 'line' from millrace.ready r where r.job_id = h.job_id limit 1),
       (select true from millrace.leases l where l.job_id = h.job_id limit 1),
       (
-        select true
+        select f.state = 'dead'
+          and (select l.halts and not l.is_over from millrace.outbox_line l where l.job_id = h.job_id)
         from millrace.finished f
         where f.job_id = h.job_id
-          and f.state = 'dead'
-          and (select l.halts and not l.is_over from millrace.outbox_line l where l.job_id = h.job_id)
         limit 1
       ),
       false
