@@ -144,7 +144,7 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   take_consumer: 'text, text, text, text, double precision → double precision',
   take_lock:
     'text, text, text, text, double precision, text, text, text → double precision, double precision, double precision, integer',
-  take_turns: 'integer, text, text, text → integer, boolean, boolean',
+  take_turns: 'integer, text, text, text → integer, integer, boolean, boolean',
   tell_worker: 'text, text, text, text, integer, integer, text, text → text',
   throttle_ask: 'text, text, double precision, text, text → text, boolean, double precision',
   trim_events:

@@ -4,7 +4,7 @@ import type { Lane } from '../database/executor.ts'
 import type { WakeHint } from '../database/hint.ts'
 import { decodeJson } from '../core/json.ts'
 import { endedHeads, forgetMessages, takeTurns } from './turn-statements.ts'
-import type { EndedHeadsRow } from './turn-statements.ts'
+import type { EndedHeadsRow, TurnRow } from './turn-statements.ts'
 
 /**
  * Gives messages their turn, in every worker that delivers an outbox. A message that arrived is
@@ -74,9 +74,7 @@ export function turns(options: TurnsOptions): Turns {
   async function pass(): Promise<number> {
     try {
       if (clock.now() >= looksAt) await look()
-      const isMore = await give()
-      retry = isMore ? Math.min(WHILE_BUSY, retry * 2) : FIRST_RETRY
-      return isMore ? retry : Math.max(0, looksAt - clock.now())
+      return await give()
     } catch (error) {
       isBusy = true
       options.onFailure(error)
@@ -94,8 +92,7 @@ export function turns(options: TurnsOptions): Turns {
     looksAt = clock.now() + pause()
   }
 
-  /** Whether something is left to be done at once. */
-  async function give(): Promise<boolean> {
+  async function give(): Promise<number> {
     const keys = [...freed.values()].slice(0, MOST_KEYS)
     forget(keys)
     const params = { keys: JSON.stringify(keys), most: MOST_KEYS, hint_until: hintUntil() }
@@ -103,15 +100,27 @@ export function turns(options: TurnsOptions): Turns {
       free(keys)
       throw error
     })
-    const { given = 0, is_more: isMore = false, is_busy: isBusyNow = false } = row ?? {}
-    setBusy(isBusyNow)
-    if (given > 0) options.onGiven()
-    if (isMore) {
-      free(keys)
-      looksAt = clock.now()
+    if (row === undefined) return WHILE_BUSY
+    setBusy(row.is_busy)
+    if (row.given > 0) options.onGiven()
+    if (row.is_more) free(keys)
+    return row.is_more ? again(row) : untilNext()
+  }
+
+  /** At once while it gets on; where others hold what is left, later and later, and with a look. */
+  function again({ given, consumed }: TurnRow): number {
+    if (given + consumed > 0) {
+      retry = FIRST_RETRY
+      return 0
     }
-    if (freed.size > 0) alarm.ring()
-    return isMore
+    looksAt = clock.now()
+    retry = Math.min(WHILE_BUSY, retry * 2)
+    return retry
+  }
+
+  function untilNext(): number {
+    retry = FIRST_RETRY
+    return freed.size > 0 ? 0 : Math.max(0, looksAt - clock.now())
   }
 
   function setBusy(now: boolean): void {

@@ -111,6 +111,7 @@ const CLAIMED = {
   options: 'text',
   carry: 'text',
 } as const
+const TURNS = { given: 'int4', consumed: 'int4', is_more: 'bool', is_busy: 'bool' } as const
 const ENDED_HEADS = {
   keys: 'text',
   looked_at: 'int4',
@@ -163,7 +164,7 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(reruns.releaseReruns, { released: 'int4', waiting: 'bool' }),
     columnsOf(reruns.releaseRerunsOf, { released: 'int4', waiting: 'bool' }),
     columnsOf(sendMessages, { id: 'text' }),
-    columnsOf(turning.takeTurns, { given: 'int4', is_more: 'bool', is_busy: 'bool' }),
+    columnsOf(turning.takeTurns, TURNS),
     columnsOf(turning.endedHeads, ENDED_HEADS),
     columnsOf(turning.forgetMessages, { looked_at: 'int4', last: 'text' }),
     columnsOf(outboxAdmin.haltedKeys, HALTED),

@@ -3,7 +3,7 @@ import { typed } from '../../src/core/schema.ts'
 import { defineJob } from '../../src/jobs/kind.ts'
 import { defineOutbox } from '../../src/outbox/outbox.ts'
 import { gate } from '../support/gate.ts'
-import { assertOnePlace, places, setup } from '../support/mill.ts'
+import { assertOnePlace, manualSetup, places, setup } from '../support/mill.ts'
 import type { Setup } from '../support/mill.ts'
 import { watchStatements } from '../support/statements.ts'
 import { until } from '../support/until.ts'
@@ -153,4 +153,50 @@ test('B1: messages without a key ask for no turn', async () => {
   await until(async () => (await places(t.sql, t.schema)).finished === 1)
   await watched.quiet()
   expect(watched.count('take_turns')).toBe(turns)
+})
+
+test('B1: many messages that arrive at once are taken in without pauses between the statements', async () => {
+  await using t = await setup()
+  using watched = watchStatements(t.schema)
+  const held = await t.session()
+  await held.query('begin')
+  for (let nth = 0; nth < 1_000; nth += 1) {
+    await t.mill.in(held).send(mails, String(nth), { key: `key ${nth % 500}` })
+  }
+  await held.query('commit')
+  const last = new Map<string, number>()
+  const disorder: string[] = []
+  await using worker = t.mill.worker({ concurrency: 50 }).deliver(mails, (name, { key }) => {
+    if ((last.get(key ?? '') ?? -1) > Number(name)) disorder.push(name)
+    last.set(key ?? '', Number(name))
+  })
+  await worker.start()
+  await until(async () => (await places(t.sql, t.schema)).finished === 1_000)
+  expect(disorder).toEqual([])
+  expect(last.size).toBe(500)
+  expect(watched.count('take_turns')).toBeGreaterThan(5)
+  await until(async () => (await t.sql.query('select from outbox_heads')).rows.length === 0)
+  expect((await t.sql.query('select from outbox_line')).rows).toEqual([])
+})
+
+test('B1: a message that expired in the line is passed over, and one that expires at its turn passes it on', async () => {
+  await using t = await manualSetup()
+  const names: string[] = []
+  await t.mill.queues.set('default', { expires: '90s' })
+  await t.mill.send(mails, 'head', { delay: '2m' })
+  await t.mill.send(mails, 'waits')
+  await t.mill.queues.set('default', { expires: '1h' })
+  await t.mill.send(mails, 'last')
+  await using worker = t.mill.worker().deliver(mails, (name) => void names.push(name))
+  await worker.start()
+  await until(async () => (await t.sql.query('select from outbox_heads')).rows.length === 1)
+  await until(
+    () => {
+      t.clock.advance(1_000)
+      return names.length === 1
+    },
+    { every: 20 },
+  )
+  expect(names).toEqual(['last'])
+  await until(async () => (await places(t.sql, t.schema)).finished === 3)
 })
