@@ -13,8 +13,8 @@ export type TurnParams = {
 export interface TurnRow {
   /** Messages that are due from now on. */
   readonly given: number
-  /** Of those that arrived, how many are decided. */
-  readonly consumed: number
+  /** Arrivals that were decided and places that were cleared: above 0 the next statement has less to do. */
+  readonly cleared: number
   /** Something is left that the next statement can do: others were at it, or there is more of it. */
   readonly is_more: boolean
   /** Whether any message had its turn, or had arrived: also one that another session is about to give it. */
@@ -216,7 +216,7 @@ consumed as (
 ${hintsOf('changed')}
 select
   (select count(*) from changed)::int4 as given,
-  (select count(*) from consumed)::int4 as consumed,
+  ((select count(*) from consumed) + (select count(*) from kept) + (select count(*) from done))::int4 as cleared,
   (
     (select count(*) from consumed) < (select count(*) from arrived)
     or (select count(*) from arrived) = $most::int

@@ -108,8 +108,8 @@ export function turns(options: TurnsOptions): Turns {
   }
 
   /** At once while it gets on; where others hold what is left, later and later, and with a look. */
-  function again({ given, consumed }: TurnRow): number {
-    if (given + consumed > 0) {
+  function again({ given, cleared }: TurnRow): number {
+    if (given + cleared > 0) {
       retry = FIRST_RETRY
       return 0
     }

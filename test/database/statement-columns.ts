@@ -111,7 +111,7 @@ const CLAIMED = {
   options: 'text',
   carry: 'text',
 } as const
-const TURNS = { given: 'int4', consumed: 'int4', is_more: 'bool', is_busy: 'bool' } as const
+const TURNS = { given: 'int4', cleared: 'int4', is_more: 'bool', is_busy: 'bool' } as const
 const ENDED_HEADS = {
   keys: 'text',
   looked_at: 'int4',
