@@ -1,8 +1,8 @@
 // Millrace as a contender, over the built package.
 import { defineJob, open as openMill, typed } from 'millrace'
 
-// As many as one claim takes, twice: while one half runs and settles, the next is claimed.
-const BEST_CONCURRENCY = 1_000
+// Jobs are claimed ahead of the slots; more of them only make the pipeline uneven.
+const BEST_CONCURRENCY = 100
 
 /** By mode: what is asked of the worker, and what of the kind. */
 const MODES = {

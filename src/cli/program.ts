@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { addBenchCommand } from './commands/bench.ts'
 import { addCleanupCommand } from './commands/cleanup.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addEnqueueCommand } from './commands/enqueue.ts'
@@ -43,6 +44,7 @@ function program(isJson: boolean): Command {
   addDemoCommand(made)
   addMigrateCommands(made)
   addVerifyCommand(made)
+  addBenchCommand(made)
   addEnqueueCommand(made)
   addWorkCommand(made)
   addJobsCommands(made)

@@ -151,6 +151,6 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
     'text, double precision, double precision, integer, text → integer, double precision',
   trim_journal: 'text, integer, integer → integer, text',
   undeclared_schedules: 'text, text → text',
-  waiting_levels: 'text, text → text, integer',
+  waiting_levels: 'text, text → text, integer, integer',
   waiting_streams: '→ text',
 }

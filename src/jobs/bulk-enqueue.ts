@@ -54,7 +54,7 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
     await repeat({ clock, until: untilOutlasted(clock) }, () => many.ready())
     const askedAt = instantText(clock.now())
     if (second.done !== true) {
-      const all = resumed([first.value, second.value], chunks)
+      const all = oneAhead(resumed([first.value, second.value], chunks))
       return attempt(many, all, { askedAt, isUncertain: false })
     }
     if (!first.value.some(isKeyed)) return options.plain(first.value)
@@ -90,22 +90,22 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
     chunks: AsyncIterable<readonly Ask[]>,
     tries: KeyedTries,
   ): Promise<readonly EnqueueResult[]> {
-    const results = new Map<number, EnqueueResult>()
+    const results: EnqueueResult[] = []
     const keyed: Numbered[] = []
     let index = 0
     for await (const chunk of chunks) {
-      const plain: { readonly ask: Ask; readonly index: number }[] = []
+      const plain: Ask[] = []
+      const places: number[] = []
       for (const ask of chunk) {
         if (isKeyed(ask)) keyed.push({ ask, index })
-        else plain.push({ ask, index })
+        else places[plain.push(ask) - 1] = index
         index += 1
       }
-      const asks = plain.map(({ ask }) => ask)
-      const written = await writePlain(runner, asks, tries)
-      for (const [at, result] of written.entries()) results.set(plain[at]?.index ?? -1, result)
+      const written = await writePlain(runner, plain, tries)
+      for (const [at, place] of places.entries()) put(results, place, written[at])
     }
-    for (const [at, result] of await bulk.write(runner, keyed, tries)) results.set(at, result)
-    return [...results].toSorted(([a], [b]) => a - b).map(([, result]) => result)
+    for (const [at, result] of await bulk.write(runner, keyed, tries)) put(results, at, result)
+    return results
   }
 
   async function writePlain(
@@ -154,6 +154,23 @@ async function* readAhead(chunks: Chunks): Chunks {
   const all: (readonly Ask[])[] = []
   for await (const chunk of chunks) all.push(chunk)
   yield* all
+}
+
+function put(results: EnqueueResult[], place: number, result: EnqueueResult | undefined): void {
+  if (result !== undefined) results[place] = result
+}
+
+/** The next is read while the last is written: inputs are checked while the server works. */
+async function* oneAhead<T>(items: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
+  let next = items.next()
+  for (;;) {
+    const item = await next
+    if (item.done === true) return
+    next = items.next()
+    // Heard when it is asked for; until then a refused input is nobody's unhandled rejection.
+    next.catch(() => undefined)
+    yield item.value
+  }
 }
 
 async function* resumed<T>(ahead: readonly T[], rest: AsyncIterable<T>): AsyncGenerator<T, void> {

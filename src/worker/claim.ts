@@ -13,7 +13,7 @@ import {
 import type { ClaimedRow } from './claim-statements.ts'
 import { levels } from './levels.ts'
 import type { Marks } from './marks.ts'
-import { inOrder, lowerMarks, planClaim, recordWalk } from './probes.ts'
+import { inOrder, lowerMarks, planClaim, recordLook, recordWalk } from './probes.ts'
 import type { ClaimPlan, ProbeSpace, Room } from './probes.ts'
 import { alternating, isCut, shareOfQueue } from './queue-turns.ts'
 import { forgetEmpty, withShares } from './shares.ts'
@@ -116,7 +116,15 @@ export function claimer(options: ClaimerOptions): Claimer {
   async function lookAtLevels(): Promise<void> {
     if (ratio === null || !hadMore || clock.now() < nextLookAtLevels) return
     nextLookAtLevels = clock.now() + LOOK_AT_LEVELS_EVERY
-    known.learn(await options.claimLane.run(waitingLevels, { probes: probes(slots) }))
+    const plan = allProbes(slots)
+    marks.walkBegins()
+    const now = clock.now()
+    const found = await options.claimLane.run(waitingLevels, {
+      probes: JSON.stringify(plan.rows),
+      now: instantText(now),
+    })
+    recordLook(plan, found, { space, marks, now })
+    known.learn(found)
   }
 
   async function take(
@@ -149,9 +157,12 @@ export function claimer(options: ClaimerOptions): Claimer {
     }
   }
 
+  function allProbes(room: Room): ClaimPlan {
+    return planClaim(space, { slots: open(room), marks, turn: 0, most: LARGEST_CLAIM })
+  }
+
   function probes(room: Room): string {
-    const all = planClaim(space, { slots: open(room), marks, turn: 0, most: LARGEST_CLAIM })
-    return JSON.stringify(all.rows)
+    return JSON.stringify(allProbes(room).rows)
   }
 
   return {

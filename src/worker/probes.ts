@@ -1,4 +1,4 @@
-import type { ClaimedRow, HiddenRow, ProbeRow } from './claim-statements.ts'
+import type { ClaimedRow, HiddenRow, ProbeRow, WaitingRow } from './claim-statements.ts'
 import { markText } from './marks.ts'
 import type { Marks } from './marks.ts'
 import { inPlaces } from './shares.ts'
@@ -151,6 +151,21 @@ export function recordWalk(
         now: state.now,
       },
     )
+  }
+}
+
+/** The same after a look at the first row of each probe: those that have none were walked to their end. */
+export function recordLook(
+  plan: ClaimPlan,
+  found: readonly WaitingRow[],
+  state: { readonly space: ProbeSpace; readonly marks: Marks; readonly now: number },
+): void {
+  const waiting = new Set(found.map((row) => probeKey(row.queue, row.level, row.lane)))
+  for (const { queue, level, lane } of plan.rows) {
+    const key = state.space.lanes[lane]?.key
+    if (key === undefined || waiting.has(probeKey(queue, level, lane))) continue
+    const walk = { last: undefined, exhausted: true, now: state.now }
+    state.marks.walked({ queue, level, lane: key }, walk)
   }
 }
 

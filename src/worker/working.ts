@@ -63,7 +63,7 @@ export interface WorkerContext {
 }
 
 // Ended runs that wait to be written: more would only be memory.
-const MOST_UNSETTLED = 1_000
+const MOST_UNSETTLED = 2_000
 const RECOVER_EVERY = 10_000
 const RECOVER_IDLE = 30_000
 const RECOVER_APART = 500

@@ -36,6 +36,12 @@ test(
     expect(report).toMatchObject({ deliveries: 329, addsUp: true, schema: 'millrace' })
     expect(report.summary.total).toMatchObject({ jobs: 329, runs: 352, failures: 24 })
     expect(report.summary.kinds).toHaveLength(58)
+    expect(report.stream).toEqual({
+      stream: 'github.activities',
+      head: 328,
+      consumer: 'totals',
+      lag: 0,
+    })
     expect(report.summary.others).toMatchObject({ kind: '48 other kinds', jobs: 186 })
     expect(report.summary.retried.journal.map(({ outcome }) => outcome)).toEqual([
       'retried',
@@ -49,7 +55,7 @@ test(
         code: 0,
         err: '',
       })
-      expect(next.out).toMatch(/github\.|retried/)
+      expect(next.out).toMatch(/github\.|retried|running-totals|"delivery"/)
     }
     expect(await schemasOf(database.url)).toEqual(['public'])
   },
@@ -62,6 +68,7 @@ interface Report {
     readonly others: object
     readonly retried: { readonly journal: readonly { readonly outcome: string }[] }
   }
+  readonly stream: object
   readonly next: readonly string[]
 }
 
@@ -80,6 +87,8 @@ test(
         err: '329 GitHub webhooks arrive and are processed, on a PostgreSQL server',
       })
       expect(out).toContain('329 jobs ended')
+      expect(out).toContain('has 328 events')
+      expect(err).toMatch(/totals so far: \d+ webhooks, \d+ commits, \d+ comments/)
       expect(out).toContain('23 failed and were retried, one gave up')
       expect(out).toContain('Codertocat/Hello-World')
       expect(out).toContain('It adds up')

@@ -193,7 +193,7 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(claiming.claimJobs, CLAIMED),
     columnsOf(claiming.claimJobsWithinCaps, CLAIMED),
     columnsOf(claiming.claimHandles, CLAIMED),
-    columnsOf(claiming.waitingLevels, { queue: 'text', level: 'int4' }),
+    columnsOf(claiming.waitingLevels, { queue: 'text', level: 'int4', lane: 'int4' }),
     columnsOf(handles.extendLease, { lease_ends_at: 'float8' }),
     columnsOf(handles.lockLivingLease, { locked: 'int4' }),
     columnsOf(present.tellWorker, { worker: 'text' }),

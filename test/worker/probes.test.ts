@@ -1,6 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ClaimedRow } from '../../src/worker/claim-statements.ts'
+import { levels } from '../../src/worker/levels.ts'
+import type { Levels } from '../../src/worker/levels.ts'
 import { marks } from '../../src/worker/marks.ts'
 import {
   inOrder,
@@ -8,9 +10,11 @@ import {
   LEVELS,
   lowerMarks,
   planClaim,
+  recordLook,
   recordWalk,
 } from '../../src/worker/probes.ts'
 import type { ClaimPlan, ProbeSpace, Room } from '../../src/worker/probes.ts'
+import { withShares } from '../../src/worker/shares.ts'
 
 const NOW = 1_000_000
 const AMPLE: Room = { freeOfKind: () => 99, freeOfQueue: () => 99 }
@@ -38,6 +42,12 @@ function plan(
 ): ClaimPlan {
   const { room = AMPLE, turn = 0, most = 10 } = change
   return planClaim(space, { slots: room, marks: marks(), turn, most })
+}
+
+function waiting(...known: readonly number[]): Levels {
+  const made = levels()
+  made.learn(known.map((level) => ({ queue: 'a', level, lane: 0 })))
+  return made
 }
 
 let rows = 0
@@ -139,6 +149,31 @@ test('marks: once the limit is reached, nothing is known of the probes behind', 
   expect(dueOf('a', 5)).toBe(8)
   expect(dueOf('a', 6)).toBe(Number.NEGATIVE_INFINITY)
   expect(dueOf('b', 0)).toBe(Number.NEGATIVE_INFINITY)
+})
+
+test('marks: a filled claim in which levels take turns says that what stands in front is empty', () => {
+  const found = marks()
+  const made = withShares(plan(plain, { most: 4 }), { levels: waiting(5, 8), ratio: 2 })
+  expect(made.shared?.queue).toBe('a')
+  const claimed = [5, 8, 5, 8].map((priority, index) => row({ priority, due_at: index }))
+  recordWalk(made, claimed, { space: plain, marks: found, now: NOW, most: 4 })
+  const lane = plain.lanes[0]?.key ?? ''
+  const dueOf = (level: number): number => found.of({ queue: 'a', level, lane }).due
+  // Better levels than those that take turns are asked for everything, first.
+  expect([0, 4].map(dueOf)).toEqual([NOW - 250, NOW - 250])
+  expect([5, 8].map(dueOf)).toEqual([2, 3])
+  // Worse ones were not asked for.
+  expect(dueOf(9)).toBe(Number.NEGATIVE_INFINITY)
+})
+
+test('marks: a look that found nothing in a probe has walked it to its end', () => {
+  const found = marks()
+  const made = plan(plain)
+  recordLook(made, [{ queue: 'a', level: 5, lane: 0 }], { space: plain, marks: found, now: NOW })
+  const lane = plain.lanes[0]?.key ?? ''
+  expect(found.of({ queue: 'a', level: 5, lane }).due).toBe(Number.NEGATIVE_INFINITY)
+  expect(found.of({ queue: 'a', level: 8, lane })).toEqual({ due: NOW - 250, id: '' })
+  expect(found.of({ queue: 'b', level: 5, lane })).toEqual({ due: NOW - 250, id: '' })
 })
 
 test('marks: a lane that took all it may keeps its mark at the last row, whatever the others found', () => {

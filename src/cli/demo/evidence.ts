@@ -8,6 +8,8 @@ export interface Evidence {
   readonly processed: readonly string[]
   readonly repositories: readonly RepositoryRow[]
   readonly senders: readonly SenderRow[]
+  /** What the projection made of the stream. */
+  readonly totals: readonly TotalsRow[]
   readonly jobs: readonly JobRow[]
   /** One row a run that was recorded. */
   readonly runs: readonly RunRow[]
@@ -33,6 +35,13 @@ export interface SenderRow {
   readonly login: string
   readonly type: string
   readonly deliveries: number
+}
+
+export interface TotalsRow {
+  readonly event: string
+  readonly deliveries: number
+  readonly commits: number
+  readonly comments: number
 }
 
 export interface JobRow {
@@ -63,6 +72,7 @@ export async function readEvidence(
     processed: processed.map(({ delivery }) => delivery),
     repositories: await read(REPOSITORIES),
     senders: await read(SENDERS),
+    totals: await read(TOTALS),
     jobs: await read(JOBS),
     runs: await read(RUNS),
     failures: failures.map(({ job }) => job),
@@ -87,9 +97,16 @@ select login, type, deliveries
 from {{senders}}
 order by deliveries desc, login`
 
+const TOTALS = `
+select event, deliveries, commits, comments
+from {{totals}}
+order by deliveries desc, event`
+
+// The jobs of the schedule are no deliveries.
 const JOBS = `
 select id, kind, state, detail, run, failures, payload::text as payload
 from {{all_jobs}}
+where kind like 'github.%'
 order by id`
 
 const RUNS = `

@@ -1,5 +1,5 @@
 import { defineHandlers, GiveUp, RetryIn } from '../../index.ts'
-import type { Handlers, Run } from '../../index.ts'
+import type { Handlers, Run, Transaction } from '../../index.ts'
 import { activityOf } from './activity.ts'
 import type { Activity } from './activity.ts'
 import type { GitHub } from './github.ts'
@@ -10,7 +10,14 @@ import type { Payload } from './payloads.ts'
 /** What handlers need from outside, as arguments: there is no container. */
 export interface Services {
   readonly github: GitHub
-  readonly record: (delivery: string, activity: Activity) => Promise<void>
+  /** Writes what came of a delivery, in the run's transaction. */
+  readonly record: (done: Done, transaction: Transaction) => Promise<void>
+}
+
+export interface Done {
+  readonly delivery: string
+  readonly event: string
+  readonly activity: Activity
 }
 
 /** One handler for all kinds: events differ in what they say, not in what is done about them. */
@@ -38,8 +45,8 @@ async function processWebhook(event: string, input: WebhookInput, context: Conte
   await awaitMergeability(input, context)
   const activity = activityOf(event, payload)
   if (activity.sender !== null) await github.hasAccount(activity.sender, run.signal)
-  await record(delivery, activity)
   run.note(activity.headline)
+  await run.transaction((transaction) => record({ delivery, event, activity }, transaction))
 }
 
 // GitHub greets every new hook. One that a whole organization set up is none of ours: no later try

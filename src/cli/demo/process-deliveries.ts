@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Mill } from '../../index.ts'
+import type { Mill, Transaction } from '../../index.ts'
+import { ACTIVITIES } from './activities.ts'
 import type { Application } from './application.ts'
 import { simulatedGitHub } from './github.ts'
 import { webhookHandlers } from './handlers.ts'
+import type { Done } from './handlers.ts'
 import { kindsOf } from './kinds.ts'
 import type { WebhookKind } from './kinds.ts'
 import { parseBody } from './payloads.ts'
@@ -10,6 +12,9 @@ import type { Delivery } from './payloads.ts'
 import { placed } from './place.ts'
 import type { Place } from './place.ts'
 import type { Progress } from './progress.ts'
+import { startProjection } from './projection.ts'
+import type { Projection } from './projection.ts'
+import { startTotals, totalsHandlers } from './running-totals.ts'
 import { watchStates } from './states.ts'
 import { RECORD_ACTIVITY, STORE_DELIVERY } from './tables.ts'
 
@@ -23,37 +28,59 @@ export interface Workshop {
 
 /**
  * The main thing: webhooks arrive one after the other, while a worker processes those that are
- * there. Resolves when every job has ended, or when there is no hope of it.
+ * there, a projection follows what came of them, and a schedule shows its sums. Resolves when every
+ * job has ended and the projection has read everything, or when there is no hope of it.
  */
 export async function processDeliveries(
   workshop: Workshop,
   deliveries: readonly Delivery[],
   progress: Progress,
 ): Promise<void> {
-  const { mill, application, place, signal } = workshop
+  const { mill } = workshop
   const kinds = kindsOf(deliveries.map(({ event }) => event))
-  const worker = mill.worker({ concurrency: 10 }).use(handlersFor(kinds, workshop))
-  const failed = new AbortController()
-  const total = deliveries.length
-  let arrived = 0
+  // What is begun last ends first: no more fires, then no more runs, then nothing left to follow.
+  await using projection = startProjection(workshop)
+  await using worker = mill
+    .worker({ concurrency: 10 })
+    .use(handlersFor(kinds, workshop), totalsHandlers({ ...workshop, say: progress.say }))
   await worker.start()
+  await using _totals = await startTotals(mill)
   try {
-    const arriving = arriveAll().catch((error: unknown) => {
-      failed.abort()
-      throw error
-    })
-    const watching = watchStates({
-      application,
-      place,
-      total,
-      signal: AbortSignal.any([signal, failed.signal]),
-      onStates: (states) => progress.show(arrived, states),
-    })
-    await Promise.all([arriving, watching])
+    await arriveAndWatch({ workshop, kinds, progress, projection }, deliveries)
   } finally {
     progress.end()
-    await worker.stop()
   }
+}
+
+interface Arrival {
+  readonly workshop: Workshop
+  readonly kinds: ReadonlyMap<string, WebhookKind>
+  readonly progress: Progress
+  readonly projection: Projection
+}
+
+async function arriveAndWatch(
+  { workshop, kinds, progress, projection }: Arrival,
+  deliveries: readonly Delivery[],
+): Promise<void> {
+  const { application, place } = workshop
+  const failed = new AbortController()
+  const signal = AbortSignal.any([workshop.signal, failed.signal])
+  let arrived = 0
+  projection.ended.catch(() => failed.abort())
+  const arriving = arriveAll().catch((error: unknown) => {
+    failed.abort()
+    throw error
+  })
+  const watching = watchStates({
+    application,
+    place,
+    total: deliveries.length,
+    signal,
+    onStates: (states) => progress.show(arrived, states),
+  })
+  await Promise.all([arriving, watching])
+  if (failed.signal.aborted) await projection.ended
 
   async function arriveAll(): Promise<void> {
     for (const delivery of deliveries) {
@@ -83,14 +110,21 @@ async function arrive(
 
 function handlersFor(
   kinds: ReadonlyMap<string, WebhookKind>,
-  { application, place }: Workshop,
+  { place }: Workshop,
 ): ReturnType<typeof webhookHandlers> {
   const text = placed(RECORD_ACTIVITY, place)
   return webhookHandlers(kinds, {
     github: simulatedGitHub(),
-    async record(delivery, { repository, sender, senderType, headline, commits, comments }) {
-      const values = [delivery, repository, sender, senderType, headline, commits, comments]
-      await application.query(text, values)
-    },
+    record: (done, transaction) => record(text, done, transaction),
   })
+}
+
+/** The row, the sums, the event, and the end of the job: one commit has all of them, or none. */
+async function record(text: string, done: Done, transaction: Transaction): Promise<void> {
+  const { delivery, event, activity } = done
+  const { repository, sender, senderType, headline, commits, comments } = activity
+  const values = [delivery, repository, sender, senderType, headline, commits, comments]
+  await transaction.query(text, values)
+  const key = repository ?? undefined
+  await transaction.publish(ACTIVITIES, { delivery, event, commits, comments }, { key })
 }

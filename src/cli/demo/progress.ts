@@ -1,20 +1,30 @@
-import { Presets, SingleBar } from 'cli-progress'
+import { MultiBar, Presets } from 'cli-progress'
 import type { Output } from '../output.ts'
 import type { States } from './states.ts'
 
 /** Shows how far the demo is: a bar on a terminal, now and then a line elsewhere, nothing with `--json`. */
 export interface Progress {
   show(arrived: number, states: States): void
+  /** A line beside it. */
+  say(line: string): void
   end(): void
 }
 
 export function progressFor(output: Output, total: number): Progress {
-  if (output.isJson) return { show: () => undefined, end: () => undefined }
+  if (output.isJson) return SILENT
   return process.stderr.isTTY ? barOf(total) : linesOf(output, total)
 }
 
+/** Of a demo that nobody watches. */
+export const SILENT: Progress = {
+  show: () => undefined,
+  say: () => undefined,
+  end: () => undefined,
+}
+
 function barOf(total: number): Progress {
-  const bar = new SingleBar(
+  // A bar by itself would be torn by lines between it; this one has a place for them above.
+  const bars = new MultiBar(
     {
       format: '  {bar} {value}/{total}  {facts}',
       barsize: 32,
@@ -24,10 +34,11 @@ function barOf(total: number): Progress {
     },
     Presets.shades_classic,
   )
-  bar.start(total, 0, { facts: '' })
+  const bar = bars.create(total, 0, { facts: '' })
   return {
     show: (arrived, states) => bar.update(ended(states), { facts: factsText(arrived, states) }),
-    end: () => bar.stop(),
+    say: (line) => bars.log(`  ${line}\n`),
+    end: () => bars.stop(),
   }
 }
 
@@ -42,6 +53,7 @@ function linesOf(output: Output, total: number): Progress {
       printed = share
       output.remark(`  ${ended(states)}/${total} ended, ${factsText(arrived, states)}`)
     },
+    say: (line) => output.remark(`  ${line}`),
     end: () => undefined,
   }
 }

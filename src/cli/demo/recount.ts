@@ -1,4 +1,4 @@
-import type { RepositoryRow, SenderRow } from './evidence.ts'
+import type { RepositoryRow, SenderRow, TotalsRow } from './evidence.ts'
 import type { Delivery } from './payloads.ts'
 
 /**
@@ -8,6 +8,7 @@ import type { Delivery } from './payloads.ts'
 export interface Recount {
   readonly repositories: ReadonlyMap<string, RepositoryRow>
   readonly senders: ReadonlyMap<string, SenderRow>
+  readonly events: ReadonlyMap<string, TotalsRow>
   /** The deliveries that no try can process. */
   readonly hopeless: ReadonlySet<string>
 }
@@ -15,6 +16,7 @@ export interface Recount {
 export function recount(deliveries: readonly Delivery[]): Recount {
   const repositories = new Map<string, RepositoryRow>()
   const senders = new Map<string, SenderRow>()
+  const events = new Map<string, TotalsRow>()
   const hopeless = new Set<string>()
   for (const { id, event, body } of deliveries) {
     const webhook = parse(body)
@@ -24,8 +26,9 @@ export function recount(deliveries: readonly Delivery[]): Recount {
     }
     countRepository(repositories, event, webhook)
     countSender(senders, webhook)
+    countEvent(events, event, webhook)
   }
-  return { repositories, senders, hopeless }
+  return { repositories, senders, events, hopeless }
 }
 
 interface Webhook {
@@ -53,18 +56,32 @@ function parse(body: string): Webhook {
 function countRepository(
   repositories: Map<string, RepositoryRow>,
   event: string,
-  { action, repository, organization, commits = [] }: Webhook,
+  webhook: Webhook,
 ): void {
-  const name = repository?.full_name ?? organization?.login
+  const name = webhook.repository?.full_name ?? webhook.organization?.login
   if (name === undefined) return
-  const before = repositories.get(name) ?? { name, deliveries: 0, commits: 0, comments: 0 }
-  const isComment = COMMENTS.has(event) && action === 'created'
-  repositories.set(name, {
-    name,
-    deliveries: before.deliveries + 1,
-    commits: before.commits + commits.length,
-    comments: before.comments + (isComment ? 1 : 0),
-  })
+  const before = repositories.get(name) ?? { deliveries: 0, commits: 0, comments: 0 }
+  repositories.set(name, { name, ...added(before, event, webhook) })
+}
+
+function countEvent(events: Map<string, TotalsRow>, event: string, webhook: Webhook): void {
+  const before = events.get(event) ?? { deliveries: 0, commits: 0, comments: 0 }
+  events.set(event, { event, ...added(before, event, webhook) })
+}
+
+type Counts = Pick<TotalsRow, 'deliveries' | 'commits' | 'comments'>
+
+function added(
+  { deliveries, commits, comments }: Counts,
+  event: string,
+  webhook: Pick<Webhook, 'action' | 'commits'>,
+): Counts {
+  const isComment = COMMENTS.has(event) && webhook.action === 'created'
+  return {
+    deliveries: deliveries + 1,
+    commits: commits + (webhook.commits?.length ?? 0),
+    comments: comments + (isComment ? 1 : 0),
+  }
 }
 
 function countSender(senders: Map<string, SenderRow>, { sender }: Webhook): void {

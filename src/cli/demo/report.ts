@@ -14,11 +14,20 @@ export interface Report {
   readonly summary: Summary
   readonly repositories: readonly RepositoryRow[]
   readonly senders: readonly SenderRow[]
+  readonly stream: StreamFacts
   readonly findings: readonly Finding[]
   /** Commands that work now. */
   readonly next: readonly string[]
   /** The command that leaves no trace. */
   readonly cleanup: string
+}
+
+/** How far the stream has come, and its projection behind it. */
+export interface StreamFacts {
+  readonly stream: string
+  readonly head: number
+  readonly consumer: string
+  readonly lag: number
 }
 
 /** For programs: one document. */
@@ -33,6 +42,7 @@ export function reportText(report: Report): string {
     [overview(summary)],
     ['By kind:', kindTable(summary)],
     ['What the application made of it, by repository:', repositoryTable(report)],
+    [streamText(report)],
     retriedText(summary),
     gaveUpText(summary),
     [addsUp(findings) ? 'It adds up:' : 'It does not add up:', ...findings.flatMap(findingLines)],
@@ -77,6 +87,10 @@ function repositoryTable({ repositories }: Report): string {
   const rows = largest.map((row) => [row.name, row.deliveries, row.commits, row.comments])
   const rest = repositories.length - largest.length
   return rest > 0 ? `${table(head, rows)}\n… and ${rest} more` : table(head, rows)
+}
+
+function streamText({ stream: { stream, head, consumer, lag } }: Report): string {
+  return `The stream ${stream} has ${head} events; its projection "${consumer}" is ${lag} behind.`
 }
 
 function retriedText({ retried }: Summary): readonly string[] {

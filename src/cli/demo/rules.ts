@@ -26,6 +26,7 @@ export const RULES: readonly Rule[] = [
   { rule: 'every delivery that was processed took effect once', faults: effectFaults },
   { rule: 'the sums by repository match a recount of the payloads', faults: repositoryFaults },
   { rule: 'the sums by sender match a recount of the payloads', faults: senderFaults },
+  { rule: 'the projection of the stream matches a recount of the payloads', faults: totalsFaults },
 ]
 
 function storedFaults({ evidence, deliveries }: Facts): readonly string[] {
@@ -108,6 +109,14 @@ function senderFaults({ evidence, expected }: Facts): readonly string[] {
     'sender',
     new Map([...expected.senders].map(([login, row]) => [login, JSON.stringify(row)])),
     evidence.senders.map((row) => [row.login, JSON.stringify(row)]),
+  )
+}
+
+function totalsFaults({ evidence, expected }: Facts): readonly string[] {
+  return differences(
+    'projection of event',
+    new Map([...expected.events].map(([event, row]) => [event, JSON.stringify(row)])),
+    evidence.totals.map((row) => [row.event, JSON.stringify(row)]),
   )
 }
 

@@ -5,13 +5,15 @@ import type { ExitCode } from '../exit-code.ts'
 import type { Invocation } from '../run-command.ts'
 import { addsUp, check } from './check.ts'
 import { readEvidence } from './evidence.ts'
+import { ACTIVITIES } from './activities.ts'
 import { readDeliveries } from './payloads.ts'
 import type { Delivery } from './payloads.ts'
 import { claimSchemas, placed, removeSchemas } from './place.ts'
 import { processDeliveries } from './process-deliveries.ts'
 import { progressFor } from './progress.ts'
+import { CONSUMER } from './projection.ts'
 import { reportDocument, reportText } from './report.ts'
-import type { Report } from './report.ts'
+import type { Report, StreamFacts } from './report.ts'
 import { openSite } from './site.ts'
 import type { Site } from './site.ts'
 import { readSummary } from './summary.ts'
@@ -20,7 +22,7 @@ import { CREATE_TABLES } from './tables.ts'
 
 /**
  * `millrace demo`: an application gets 329 webhooks, stores each together with its job in one
- * transaction, and processes them. At the end it reads the tables, compares them with the payloads,
+ * transaction, and processes them; a projection follows what came of them. At the end it reads the tables, compares them with the payloads,
  * and answers 0 only when everything adds up.
  */
 export async function runDemo({ config, output }: Invocation): Promise<ExitCode> {
@@ -87,10 +89,17 @@ async function readReport(
     summary,
     repositories: evidence.repositories,
     senders: evidence.senders,
+    stream: await readStream(mill),
     findings: check(evidence, deliveries),
     next: nextCommands(summary, site.options),
     cleanup: site.cleanup,
   }
+}
+
+async function readStream(mill: Mill): Promise<StreamFacts> {
+  const [last] = await mill.streams.consumers(ACTIVITIES)
+  const { offset, lag } = last ?? { offset: 0, lag: 0 }
+  return { stream: ACTIVITIES.name, head: offset + lag, consumer: CONSUMER, lag }
 }
 
 function nextCommands({ retried, gaveUp }: Summary, options: string): readonly string[] {
@@ -99,5 +108,7 @@ function nextCommands({ retried, gaveUp }: Summary, options: string): readonly s
     ...(gaveUp === null ? [] : [`jobs show ${gaveUp.id}`]),
     ...(retried === null ? [] : [`jobs journal ${retried.job.id}`]),
     'jobs list --kind github.pull_request --limit 5',
+    `streams read ${ACTIVITIES.name} --limit 5`,
+    'schedules list',
   ].map((command) => `npx millrace ${command}${options}`)
 }

@@ -1,9 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { InvalidOptionError } from '../../errors.ts'
-import { migrations } from '../../index.ts'
 import type { Config } from '../config.ts'
+import { demandServer, serverUrl } from '../server-url.ts'
 import { embeddedApplication, serverApplication } from './application.ts'
 import type { Application } from './application.ts'
 import { placeOf } from './place.ts'
@@ -33,6 +32,8 @@ export async function openSite(config: Config): Promise<Site> {
 
 const OWN_SCHEMA = 'millrace'
 const SCHEMA_ON_A_SERVER = 'millrace_demo'
+const OTHERWISE =
+  'the demo works on a server (postgres://user@host/name), or without --database in a new directory of its own'
 
 async function embeddedSite(config: Config): Promise<Site> {
   const place = placeOf(config.schema ?? OWN_SCHEMA, config.prefix ?? '')
@@ -57,7 +58,7 @@ async function embeddedSite(config: Config): Promise<Site> {
 
 async function serverSite(config: Config, database: string): Promise<Site> {
   const place = placeOf(config.schema ?? SCHEMA_ON_A_SERVER, config.prefix ?? '')
-  const url = serverUrl(database)
+  const url = serverUrl(database, OTHERWISE)
   const options = optionsText(url.password === '' ? database : null, place)
   url.password = ''
   await demandServer(database)
@@ -71,22 +72,6 @@ async function serverSite(config: Config, database: string): Promise<Site> {
     keep: () => undefined,
     [Symbol.asyncDispose]: application.close,
   }
-}
-
-/** Asked through Millrace first, so that a server that cannot be reached is told as everywhere. */
-async function demandServer(database: string): Promise<void> {
-  await using tables = migrations(database)
-  await tables.status()
-}
-
-function serverUrl(database: string): URL {
-  if (/^postgres(?:ql)?:\/\//i.test(database) && URL.canParse(database)) return new URL(database)
-  const shown = database.replace(/:[^:@/]*@/, '@')
-  throw new InvalidOptionError(
-    '--database',
-    shown,
-    'the demo works on a server (postgres://user@host/name), or without --database in a new directory of its own',
-  )
 }
 
 // A URL with a password is not repeated on the screen: commands read DATABASE_URL as well.

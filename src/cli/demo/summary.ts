@@ -75,11 +75,12 @@ select
   extract(epoch from run.at - run.started_at)::float8 * 1000 as took
 from {{all_jobs}} job
 join {{timeline}} run on run.job_id = job.id
-where run.started_at is not null`
+where run.started_at is not null and job.kind like 'github.%'`
 
 const READ_SPAN = `
 select extract(epoch from max(finished_at) - min(created_at))::float8 * 1000 as duration
-from {{all_jobs}}`
+from {{all_jobs}}
+where kind like 'github.%'`
 
 const FIND_RETRIED = `
 select id

@@ -26,6 +26,12 @@ export const CREATE_TABLES: readonly string[] = [
     type text not null,
     deliveries integer not null
   )`,
+  `create table {{totals}} (
+    event text primary key,
+    deliveries integer not null,
+    commits integer not null,
+    comments integer not null
+  )`,
 ]
 
 /** $1 id, $2 event, $3 body, $4 job. */
@@ -36,15 +42,13 @@ values ($1, $2, $3, $4)`
 /**
  * $1 delivery, $2 repository, $3 sender, $4 sender's type, $5 headline, $6 commits, $7 comments.
  *
- * A run may come twice for one delivery: the process may die between this statement and the record
- * that the job has ended. So the effect is keyed by the delivery, and the sums move only when its
- * row is new; all in one statement, which is there whole or not at all.
+ * To add is not repeatable, and a run may come twice: the process may die at any moment. So this is
+ * written in the run's transaction, which commits together with the end of the job, or not at all.
  */
 export const RECORD_ACTIVITY = `
 with processed as (
   insert into {{processed}} (delivery_id, repository, sender, sender_type, headline, commits, comments)
   values ($1, $2, $3, $4, $5, $6, $7)
-  on conflict (delivery_id) do nothing
   returning repository, sender, sender_type, commits, comments
 ), repository as (
   insert into {{repositories}} as known (name, deliveries, commits, comments)
@@ -62,3 +66,19 @@ from processed
 where sender is not null
 on conflict (login) do update
 set deliveries = known.deliveries + 1`
+
+/** $1 event, $2 commits, $3 comments: one event of the stream. */
+export const ADD_TO_TOTALS = `
+insert into {{totals}} as known (event, deliveries, commits, comments)
+values ($1, 1, $2, $3)
+on conflict (event) do update
+set deliveries = known.deliveries + 1,
+    commits = known.commits + excluded.commits,
+    comments = known.comments + excluded.comments`
+
+export const READ_TOTALS = `
+select
+  coalesce(sum(deliveries), 0)::integer as deliveries,
+  coalesce(sum(commits), 0)::integer as commits,
+  coalesce(sum(comments), 0)::integer as comments
+from {{totals}}`

@@ -7,6 +7,7 @@ import { readEvidence } from '../../../src/cli/demo/evidence.ts'
 import { readDeliveries } from '../../../src/cli/demo/payloads.ts'
 import { placeOf } from '../../../src/cli/demo/place.ts'
 import { processDeliveries } from '../../../src/cli/demo/process-deliveries.ts'
+import { SILENT } from '../../../src/cli/demo/progress.ts'
 import { RULES } from '../../../src/cli/demo/rules.ts'
 import { prepare } from '../../../src/cli/demo/run-demo.ts'
 import { freshDatabase } from '../../support/database.ts'
@@ -23,8 +24,7 @@ beforeAll(async () => {
   try {
     await using mill = await prepare({ application, place })
     const signal = new AbortController().signal
-    const silent = { show: () => undefined, end: () => undefined }
-    await processDeliveries({ mill, application, place, signal }, deliveries, silent)
+    await processDeliveries({ mill, application, place, signal }, deliveries, SILENT)
   } finally {
     await application.close()
   }
@@ -42,6 +42,7 @@ const FAILURES = 'every failure is on record'
 const EFFECT = 'every delivery that was processed took effect once'
 const REPOSITORIES = 'the sums by repository match a recount of the payloads'
 const SENDERS = 'the sums by sender match a recount of the payloads'
+const TOTALS = 'the projection of the stream matches a recount of the payloads'
 
 interface Planted {
   readonly what: string
@@ -73,7 +74,8 @@ const PLANTED: readonly Planted[] = [
   },
   {
     what: 'a job that is lost',
-    spoil: 'delete from demo.finished where job_id = (select max(job_id) from demo.finished)',
+    spoil:
+      "delete from demo.finished where job_id = (select max(job_id) from demo.finished where kind <> 'running-totals')",
     rule: PAIRED,
     fault: 'should not be there',
   },
@@ -88,13 +90,13 @@ const PLANTED: readonly Planted[] = [
   {
     what: 'a job in two places',
     spoil: `insert into demo.ready (${PLACE})
-      select job_id, queue, kind, now(), 60000, run, failures, 5 from demo.finished limit 1`,
+      select job_id, queue, kind, now(), 60000, run, failures, 5 from demo.finished where kind <> 'running-totals' limit 1`,
     rule: ENDED,
     fault: 'is in several places',
   },
   {
     what: 'an input that changed',
-    spoil: `update demo.jobs set payload = '{}' where id = (select max(id) from demo.jobs)`,
+    spoil: `update demo.jobs set payload = '{}' where id = (select max(id) from demo.jobs where kind <> 'running-totals')`,
     rule: INPUT,
     fault: 'another input',
   },
@@ -179,6 +181,18 @@ const PLANTED: readonly Planted[] = [
     rule: SENDERS,
     fault: 'sender github is',
   },
+  {
+    what: 'an event that the projection added twice',
+    spoil: `update demo_app.totals set deliveries = deliveries + 1 where event = 'push'`,
+    rule: TOTALS,
+    fault: 'projection of event push is',
+  },
+  {
+    what: 'an event that the projection left out',
+    spoil: `delete from demo_app.totals where event = 'star'`,
+    rule: TOTALS,
+    fault: 'projection of event star is missing',
+  },
 ]
 
 test('what a demo leaves adds up', async () => {
@@ -203,7 +217,7 @@ test('each rule has a planted fault that breaks it', () => {
 
 test('empty tables do not add up', async () => {
   const tables = ['jobs', 'ready', 'leases', 'finished', 'journal'].map((name) => `demo.${name}`)
-  const own = ['deliveries', 'processed', 'repositories', 'senders'].map(
+  const own = ['deliveries', 'processed', 'repositories', 'senders', 'totals'].map(
     (name) => `demo_app.${name}`,
   )
   const findings = await findingsAfter(`truncate ${[...tables, ...own].join(', ')}`)
