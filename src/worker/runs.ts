@@ -61,6 +61,7 @@ export function runs(options: RunsOptions): Runs {
   const observers = new WeakMap<ActiveRun, (end: RunEnd) => void>()
   let begunInTurn = 0
   let isBeginning = false
+  let isWindingDown = false
   // Runs that are not written yet, and jobs on their way back.
   let open = 0
   let allClosed: (() => void) | undefined
@@ -84,7 +85,8 @@ export function runs(options: RunsOptions): Runs {
     for (const row of rows) {
       // A failover that forgot a claim brings the same run number again: it is under way here already.
       if (roster.has(row.job_id, row.run)) continue
-      if (!kinds.has(row.kind)) {
+      // A handler that was just begun may have stopped the worker at its first word.
+      if (isWindingDown || !kinds.has(row.kind)) {
         handBack([row])
         continue
       }
@@ -93,6 +95,7 @@ export function runs(options: RunsOptions): Runs {
       else late.push(row)
     }
     hold(late)
+    if (isWindingDown) waiting.sendBack(() => true)
     beginWaiting()
   }
 
@@ -201,6 +204,7 @@ export function runs(options: RunsOptions): Runs {
     handBack,
     sendBack: waiting.sendBack,
     windDown() {
+      isWindingDown = true
       waiting.sendBack(() => true)
       const reason = new ShutdownError()
       for (const run of active.all()) run.abort(reason)
