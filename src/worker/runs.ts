@@ -1,3 +1,4 @@
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { notice, runChannel } from '../core/telemetry.ts'
 import type { Executor } from '../database/executor.ts'
 import { ShutdownError } from '../errors.ts'
@@ -59,6 +60,8 @@ export function runs(options: RunsOptions): Runs {
   const context = { clock, services, failures, onEnd }
   const active = runSet()
   const observers = new WeakMap<ActiveRun, (end: RunEnd) => void>()
+  // A run begins where another ended, and must not find what that one kept in its context.
+  const inOwnContext = AsyncLocalStorage.snapshot()
   let begunInTurn = 0
   let isBeginning = false
   let isWindingDown = false
@@ -134,8 +137,7 @@ export function runs(options: RunsOptions): Runs {
     begunInTurn += 1
     open += 1
     options.ahead.began(run.beganAt)
-    if (runChannel.start.hasSubscribers) beginObserved(run)
-    else void run.begin()
+    inOwnContext(beginApart, run)
   }
 
   function nextTurn(): void {
@@ -162,6 +164,13 @@ export function runs(options: RunsOptions): Runs {
     else lostNotice(run)
     options.onWritten()
     closed()
+  }
+
+  /** In a resource of its own: `enterWith` writes into the one it meets. */
+  function beginApart(run: ActiveRun): void {
+    const apart = new AsyncResource('millrace.run')
+    if (runChannel.start.hasSubscribers) apart.runInAsyncScope(beginObserved, undefined, run)
+    else void apart.runInAsyncScope(run.begin, run)
   }
 
   /** The run as one operation of the diagnostics channel, from its begin to its decision. */
