@@ -169,6 +169,8 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     isBehind,
     take: (rows) => {
       running.take(rows)
+      // It was asked for before a pause that was heard meanwhile.
+      if (rows.some(isPaused)) running.sendBack(isPaused)
     },
     handBack: (rows) => {
       running.handBack(rows)
@@ -205,7 +207,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     runner: maintenance,
     wakeups,
     onChange() {
-      running.sendBack(({ queue }) => decisions.isPaused(queue))
+      running.sendBack(isPaused)
       loop.caughtUp()
     },
     onFailure: warn.of('paused queues could not be read'),
@@ -219,6 +221,10 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     telling.run(),
     heard.run(),
   ])
+
+  function isPaused({ queue }: { readonly queue: string }): boolean {
+    return decisions.isPaused(queue)
+  }
 
   function isBehind(): boolean {
     wasBehind = settling.size >= MOST_UNSETTLED
