@@ -25,6 +25,7 @@ import { locking } from './locks/locks.ts'
 import type { Locking, LockVerbs } from './locks/locks.ts'
 import type { Mill } from './mill.ts'
 import type { OpenSettings } from './open-options.ts'
+import { outboxesOf } from './outbox/outboxes.ts'
 import { producers } from './producers.ts'
 import type { Producers } from './producers.ts'
 import { queueDecisions } from './queues/decisions.ts'
@@ -112,6 +113,8 @@ class Client implements Mill {
   readonly schedule: SchedulesParts['schedule']
   readonly enqueue: Producer['enqueue']
   readonly enqueueMany: Producer['enqueueMany']
+  readonly send: Producer['send']
+  readonly outboxes: Mill['outboxes']
   readonly notify: Producer['notify']
   readonly listen: Channels['listen']
   readonly locks: LockVerbs['locks']
@@ -152,11 +155,13 @@ class Client implements Mill {
       enqueuer: this.#enqueuer,
       decisions,
       maxPayload,
+      hintUntil: this.#hintUntil,
       streams: () => this.#streams,
       check: () => this.#mustBeOpen(),
     })
     this.enqueue = this.#producers.own.enqueue
     this.enqueueMany = this.#producers.own.enqueueMany
+    this.send = this.#producers.own.send
     const wakeups = (): Wakeups => this.#listening()
     const shared = { executor: statements, wake: settings.wake, wakeups }
     this.#channels = channelsOf(shared)
@@ -174,6 +179,7 @@ class Client implements Mill {
     this.jobs = this.#jobs.jobs
     const beside = (): Lane => lane(this.#wakeups === undefined ? 'enqueue' : 'maintenance')
     this.#outlets = eventOutlets({ clock, events, lane: beside, ...settings })
+    this.outboxes = outboxesOf({ runner, hintUntil: this.#hintUntil })
     const announce = settings.wake === 'listen'
     this.queues = queuesOf({ runner, decisions, announce })
     const { schedule, schedules } = schedulesOf({
@@ -260,7 +266,7 @@ class Client implements Mill {
       await Promise.all([this.#streams.close(), ...[...this.#workers].map((each) => each.stop())])
       await this.#locking.close()
       await this.#desk?.close()
-      await this.#enqueuer.idle()
+      await this.#producers.idle()
       await this.#outlets.close()
       await this.#wakeups?.close()
       await statements.close()

@@ -4,6 +4,7 @@
  */
 export { defineJob } from './jobs/kind.ts'
 export { defineStream } from './streams/stream.ts'
+export { defineOutbox } from './outbox/outbox.ts'
 export { typed } from './core/schema.ts'
 export { duration } from './core/duration.ts'
 export { InvalidNameError, InvalidOptionError, MillraceError } from './errors.ts'
@@ -36,6 +37,13 @@ export type {
   RunningJob,
 } from './jobs/job.ts'
 export type { DataOf, EventIn, StreamDefinition, StreamTypes } from './core/event-producer.ts'
+export type {
+  MessageIn,
+  MessageOf,
+  MessageTypes,
+  OutboxDefinition,
+} from './core/message-producer.ts'
+export type { OutboxOptions } from './outbox/outbox.ts'
 export type { StreamOptions } from './streams/stream.ts'
 export type { Backoff, BackoffType } from './core/backoff.ts'
 export type { Duration, Unit } from './core/duration.ts'

@@ -89,6 +89,21 @@ export type { ConsumerRecord, ReadOptions, StreamRecord, Streams } from './strea
 export type { Subscription } from './streams/subscribe.ts'
 export type { Trimmed, TrimOptions } from './streams/trim.ts'
 
+// Deliver outside
+export { defineOutbox } from './outbox/outbox.ts'
+export type { OutboxOptions } from './outbox/outbox.ts'
+export type {
+  MessageIn,
+  MessageOf,
+  MessageProducer,
+  MessageTypes,
+  OutboxDefinition,
+  SendOptions,
+  Sent,
+} from './core/message-producer.ts'
+export type { HaltedKey, Outboxes } from './outbox/outboxes.ts'
+export type { Deliver, Delivery } from './worker/deliver.ts'
+
 // Look inside
 export type { Jobs } from './jobs/jobs.ts'
 export type { ExplainReason, ExplainReport } from './jobs/explain.ts'

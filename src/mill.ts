@@ -6,6 +6,7 @@ import type { Jobs } from './jobs/jobs.ts'
 import type { JobKind } from './jobs/kind.ts'
 import type { Producer } from './jobs/producer.ts'
 import type { LockVerbs } from './locks/locks.ts'
+import type { Outboxes } from './outbox/outboxes.ts'
 import type { Queues } from './queues/queues.ts'
 import type { ScheduleOptions } from './schedules/options.ts'
 import type { ScheduleRecord } from './schedules/record.ts'
@@ -27,6 +28,7 @@ export interface Mill extends Producer, LockVerbs, AsyncDisposable {
   readonly queues: Queues
   readonly schedules: Schedules
   readonly streams: Streams
+  readonly outboxes: Outboxes
   /**
    * The same verbs inside a transaction of yours: what they write is there when you commit, and
    * never was when you roll back.

@@ -2,11 +2,13 @@ import type { Queryable } from './database/database.ts'
 import type { Executor, Runner } from './database/executor.ts'
 import { inTurn } from './database/turns-inside.ts'
 import { notifier } from './channels/notify.ts'
+import type { MessageProducer } from './core/message-producer.ts'
 import { prepareAsk } from './jobs/ask.ts'
 import type { Ask } from './jobs/ask.ts'
 import type { Enqueuer } from './jobs/enqueue.ts'
 import { producer } from './jobs/producer.ts'
 import type { Destination, JobProducer, Producer } from './jobs/producer.ts'
+import { sender } from './outbox/send.ts'
 import type { QueueDecisions } from './queues/decisions.ts'
 import type { StreamService } from './streams/service.ts'
 import type { WorkerContext } from './worker/working.ts'
@@ -16,8 +18,10 @@ import type { WorkerContext } from './worker/working.ts'
  * client's own connections, on a transaction of the caller's, and on one of ours.
  */
 export interface Producers {
-  /** Those for jobs, on the client's own connections. */
-  readonly own: JobProducer
+  /** Those for jobs and messages, on the client's own connections. */
+  readonly own: JobProducer & MessageProducer
+  /** Resolves when everything asked so far is answered. */
+  idle(): Promise<void>
   /** On a transaction of the caller's library; `holder` is what its calls take turns on: his own object. */
   on(transaction: Queryable, holder: object): Producer
   /** What a run does through its worker, as the client itself would. */
@@ -29,6 +33,7 @@ export interface ProducersOptions {
   readonly enqueuer: Enqueuer
   readonly decisions: QueueDecisions
   readonly maxPayload: number
+  readonly hintUntil: () => string
   readonly streams: () => StreamService
   /** Throws when the client is closed; what runs in a transaction of ours may end it. */
   readonly check: () => void
@@ -37,6 +42,7 @@ export interface ProducersOptions {
 export function producers(options: ProducersOptions): Producers {
   const { executor, enqueuer, decisions: queues, maxPayload } = options
   const { now } = executor.clock
+  const sending = sender({ ...options, queues })
 
   function jobsTo(one: Destination['one'], many: Destination['many']): JobProducer {
     return producer({ now, maxPayload, queues, one, many })
@@ -54,12 +60,16 @@ export function producers(options: ProducersOptions): Producers {
         (asks) => inside((runner) => enqueuer.enqueueManyOn(runner, asks)),
       ),
       ...options.streams().on(inside),
+      ...sending.on(inside),
       notify: notifier(executor.namespace, inside),
     }
   }
 
   return {
-    own: jobsTo(enqueuer.enqueue, enqueuer.enqueueMany),
+    own: { ...jobsTo(enqueuer.enqueue, enqueuer.enqueueMany), ...sending.own },
+    async idle() {
+      await Promise.all([enqueuer.idle(), sending.idle()])
+    },
     on: (transaction, holder) => on(transaction, holder, options.check),
     forRuns: {
       prepareAsk: (kind, input, given) =>

@@ -102,8 +102,11 @@ export const LETTERS: readonly Chapter[] = [
     ],
   },
   {
-    title: 'Channels',
-    behaviours: [['N1', 'said to who listens now, and a resync where something may be missing']],
+    title: 'Channels and outbox',
+    behaviours: [
+      ['N1', 'said to who listens now, and a resync where something may be missing'],
+      ['B1', 'messages written with a commit, delivered in its order per key'],
+    ],
   },
   {
     title: 'Migrations and verification',

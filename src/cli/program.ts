@@ -9,6 +9,7 @@ import { addListenCommand } from './commands/listen.ts'
 import { addLocksCommands } from './commands/locks.ts'
 import { addMigrateCommands } from './commands/migrate.ts'
 import { addNotifyCommand } from './commands/notify.ts'
+import { addOutboxesCommands } from './commands/outboxes.ts'
 import { addQueuesCommands } from './commands/queues.ts'
 import { addSchedulesCommands } from './commands/schedules.ts'
 import { addStreamsCommands } from './commands/streams.ts'
@@ -54,6 +55,7 @@ function program(isJson: boolean): Command {
   addNotifyCommand(made)
   addListenCommand(made)
   addStreamsCommands(made)
+  addOutboxesCommands(made)
   addStatsCommand(made)
   return made
 }

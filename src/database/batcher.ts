@@ -55,20 +55,28 @@ export function batcher<Item, Result>(
     running = undefined
   }
 
+  /**
+   * Halving goes through a batch from its front, so that a count tells who is answered already: what
+   * fails as a whole afterwards is the answer of the others only.
+   */
   async function settle(batch: readonly Waiting<Item, Result>[]): Promise<void> {
-    try {
-      await halving(batch, flush, (each, error) => each.reject(error))
-    } catch (error) {
-      for (const each of batch) each.reject(error)
+    let answered = 0
+    // Counted before: whom an answer wakes finds what is still to be written.
+    function next(): Waiting<Item, Result> | undefined {
+      inFlight -= 1
+      answered += 1
+      return batch[answered - 1]
     }
-    inFlight = 0
-  }
-
-  async function flush(batch: readonly Waiting<Item, Result>[]): Promise<void> {
-    const results = await options.flush(batch.map((each) => each.item))
-    for (const [index, result] of results.entries()) batch[index]?.resolve(result)
-    // Before those who waited go on: what they find is what is still to be written.
-    inFlight -= batch.length
+    async function flush(some: readonly Waiting<Item, Result>[]): Promise<void> {
+      for (const result of await options.flush(some.map((each) => each.item))) {
+        next()?.resolve(result)
+      }
+    }
+    try {
+      await halving(batch, flush, (_, error) => next()?.reject(error))
+    } catch (error) {
+      while (answered < batch.length) next()?.reject(error)
+    }
   }
 
   function put(item: Waiting<Item, Result>): void {

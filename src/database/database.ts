@@ -75,7 +75,7 @@ export interface Engine extends AsyncDisposable {
   readonly driver: 'node-postgres' | 'postgres.js' | 'pglite'
   /** One connection serves every session (PGlite): nothing runs beside anything. */
   readonly isSingleConnection: boolean
-  /** A new connection of our own: READ COMMITTED, plans pinned by startup options (`enable_seqscan` and `enable_bitmapscan` off), and, unless shared, no names but PostgreSQL's own without a schema. */
+  /** A new connection of our own: READ COMMITTED, plans pinned by startup options (`enable_seqscan`, `enable_bitmapscan` and `jit` off), and, unless shared, no names but PostgreSQL's own without a schema. */
   connect(options: SessionOptions): Promise<Session>
   listen(channel: string, handlers: ListenHandlers): Promise<Listening>
   /** Closes what the engine opened itself; a pool or PGlite that the caller passed stays open. */
@@ -85,9 +85,12 @@ export interface Engine extends AsyncDisposable {
 /**
  * Startup options of our own sessions. Queue tables are empty or stale when they are analyzed; the
  * planner then scans them whole, and bitmap scans lock rows out of id order, which deadlocks
- * (docs/adr/0005). Only these two: without sorts or hash joins other plans get worse.
+ * (docs/adr/0005). Only these two: without sorts or hash joins other plans get worse. And nothing is
+ * compiled: up to 17 a path that is switched off but needed costs 10 to the 10th, for which the server
+ * compiles each statement of a millisecond for hundreds of them.
  */
 export const PLAN_SETTINGS: Readonly<Record<string, string>> = {
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
+  jit: 'off',
 }

@@ -111,4 +111,19 @@ export const EXPECTED_CATALOGUE: Readonly<Record<number, Readonly<Record<string,
     'table streams':
       'stream text collate "C" not null; created_at timestamp with time zone not null',
   },
+  6: {
+    'function line_up_message': ' returns trigger',
+    'index outbox_heads_pkey': 'primary key on outbox_heads using btree (kind, key)',
+    'index outbox_inbox_pkey': 'primary key on outbox_inbox using btree (arrival)',
+    'index outbox_line_order':
+      'unique index on outbox_line using btree (kind, key, "position") WHERE (NOT is_over)',
+    'index outbox_line_over': 'index on outbox_line using btree ("position") WHERE is_over',
+    'index outbox_line_pkey': 'primary key on outbox_line using btree (job_id)',
+    'table outbox_heads':
+      'kind text collate "C" not null; key text collate "C" not null; job_id text collate "C" not null',
+    'table outbox_inbox':
+      'arrival bigint generated always as identity not null; job_id text collate "C" not null; kind text collate "C" not null; key text collate "C" not null; due_at timestamp with time zone not null; halts boolean not null',
+    'table outbox_line':
+      'position bigint generated always as identity not null; job_id text collate "C" not null; kind text collate "C" not null; key text collate "C" not null; due_at timestamp with time zone not null; halts boolean not null; is_over boolean default false not null',
+  },
 }

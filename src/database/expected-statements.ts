@@ -24,6 +24,7 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   count_finished: 'text, text, text, text, integer, text → integer, integer, text, text',
   described_statement: '→ text',
   end_transaction: 'integer → boolean',
+  ended_heads: 'text, text, integer → text, integer, text, text',
   ended_jobs: 'text → text',
   enqueue_jobs: 'text, text, text → text',
   enqueued_jobs: 'text, text → text',
@@ -31,16 +32,18 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   expire_jobs: 'text, text → text, text, text, integer',
   expired_jobs: 'text, integer → text, text',
   explain_job:
-    'text, text, text → text, text, text, text, double precision, double precision, text, text, text, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision',
+    'text, text, text → text, text, text, text, double precision, double precision, text, text, text, boolean, text, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision, double precision',
   extend_lease: 'text, double precision, text, integer, text → double precision',
   fire_schedules: 'text, text, text → text, text, text, text',
   first_event_since: 'text, double precision, integer, text → double precision, double precision',
   force_cancel_jobs: 'text, text, text, text, text, text → text, text, text, integer, text',
+  forget_messages: 'text, integer → integer, text',
   forget_worker: 'text → text',
   get_job:
     'text, text → text, text, text, integer, text, text, text, text, double precision, text, double precision, text, integer, integer, text, double precision, boolean, double precision, text, double precision, double precision, double precision, double precision, double precision, double precision, double precision, text, text, text, text, text, text',
   get_schedule:
     'text → text, text, text, text, text, text, text, text, double precision, integer, boolean, integer, double precision, double precision, text, double precision',
+  halted_keys: 'text, integer → text, text, text, double precision, integer',
   held_leases: 'text, text → text, integer, double precision',
   held_locks: 'text, text → text, text, double precision',
   job_journal_newest:
@@ -125,12 +128,14 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   save_carry: 'text, integer, text, text → text',
   save_offset: 'text, text, double precision → double precision, boolean',
   save_progress: 'text, text → text',
+  send_messages: 'text, text, text → text',
   sequence_events:
     'text, double precision, integer, text, boolean → integer, boolean, double precision, double precision',
   set_queue_defaults: 'text, text, boolean → text',
   settle_run: 'text, text, text, text, text → text, integer, text, text, text, text, text',
   settle_runs: 'text, text, text, text, text → integer, text, text',
   settled_runs: 'text, text → text, integer',
+  skip_halted: 'text, text, text → text',
   soonest_schedules:
     'text, integer → text, text, text, text, text, text, text, text, double precision, integer, boolean, integer, double precision, double precision, text, double precision',
   stray_leases:
@@ -139,12 +144,13 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   take_consumer: 'text, text, text, text, double precision → double precision',
   take_lock:
     'text, text, text, text, double precision, text, text, text → double precision, double precision, double precision, integer',
+  take_turns: 'integer, text, text, text → integer, integer, boolean, boolean',
   tell_worker: 'text, text, text, text, integer, integer, text, text → text',
   throttle_ask: 'text, text, double precision, text, text → text, boolean, double precision',
   trim_events:
     'text, double precision, double precision, integer, text → integer, double precision',
   trim_journal: 'text, integer, integer → integer, text',
   undeclared_schedules: 'text, text → text',
-  waiting_levels: 'text, text → text, integer',
+  waiting_levels: 'text, text → text, integer, integer',
   waiting_streams: '→ text',
 }

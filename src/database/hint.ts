@@ -14,6 +14,7 @@ export type SentHint =
   | QueuesHint
   | SchedulesHint
   | RerunHint
+  | OutboxHint
   | EventsHint
   | LockHint
   | StreamHint
@@ -65,6 +66,11 @@ export interface RerunHint {
   readonly type: 'rerun'
 }
 
+/** A message with a key arrived, or its key was passed on: see whose turn it is. */
+export interface OutboxHint {
+  readonly type: 'outbox'
+}
+
 /** `stream`: something was published in it. `consumer`: the name of a consumer of it became free. */
 export interface StreamHint {
   readonly type: 'stream' | 'consumer'
@@ -81,13 +87,11 @@ export interface SequencedHint {
 /**
  * Reads a payload: `due <milliseconds since the epoch> <queue>`, `cancel <worker>`, `wait <id>`,
  * `ended <id>`, `events <list>`, `lock <name>`, `unlock <name>`, `stream <name>`, `consumer <stream>`,
- * `sequenced <head> <stream>`, `queues`, `schedules` or `rerun`, where the last part is the rest,
+ * `sequenced <head> <stream>`, `queues`, `schedules`, `rerun` or `outbox`, where the last part is the rest,
  * whatever it holds. Answers undefined for anything else: a newer release may send more words.
  */
 export function parseHint(payload: string): SentHint | undefined {
-  if (payload === 'queues' || payload === 'schedules' || payload === 'rerun') {
-    return { type: payload }
-  }
+  if (isBare(payload)) return { type: payload }
   const [, dueAt, queue] = DUE.exec(payload) ?? []
   if (dueAt !== undefined && queue !== undefined) {
     return { type: 'due', queue, dueAt: Number(dueAt) }
@@ -115,6 +119,14 @@ export function parseHint(payload: string): SentHint | undefined {
       return undefined
   }
 }
+
+type BareHint = QueuesHint | SchedulesHint | RerunHint | OutboxHint
+
+function isBare(payload: string): payload is BareHint['type'] {
+  return BARE.has(payload)
+}
+
+const BARE: ReadonlySet<string> = new Set(['queues', 'schedules', 'rerun', 'outbox'])
 
 /** Until which instant a job is announced now; `-infinity` where hints are not sent at all. */
 export function hintUntil(wake: 'listen' | 'poll', now: number): string {

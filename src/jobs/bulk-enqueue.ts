@@ -41,8 +41,10 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
     const chunks = executor.engine.isSingleConnection ? readAhead(read) : read
     try {
       return await writeAll(chunks)
-    } finally {
-      await chunks.return()
+    } catch (error) {
+      // The source closes by itself: it may be read ahead just now, and wait for who knows what.
+      chunks.return().catch(() => undefined)
+      throw error
     }
   }
 

@@ -13,6 +13,9 @@ export interface ExplainRow {
   readonly dedup_key: string | null
   /** The running job that holds its key, where the ask waits for that. */
   readonly held_by: string | null
+  /** The message that has the turn of its key, where it is one that waits in line; dead: it halts the key. */
+  readonly turn_of: string | null
+  readonly is_halted: boolean
   readonly worker: string | null
   readonly started_at: number | null
   readonly finished_at: number | null
@@ -170,6 +173,8 @@ select
     from millrace.leases l
     where job.reason = 'rerun' and l.kind = job.kind and l.dedup_key = job.dedup_key
   ) as held_by,
+  turn.job_id as turn_of,
+  coalesce((select f.state = 'dead' from millrace.finished f where f.job_id = turn.job_id), false) as is_halted,
   job.worker,
   (extract(epoch from job.started_at) * 1000)::float8 as started_at,
   (extract(epoch from job.finished_at) * 1000)::float8 as finished_at,
@@ -188,5 +193,11 @@ select
 from job
 cross join slots
 cross join better
-cross join earlier`,
+cross join earlier
+left join lateral (
+  select h.job_id
+  from millrace.outbox_heads h
+  where job.reason = 'line' and h.kind = job.kind and h.key = job.dedup_key
+  limit 1
+) turn on true`,
 )

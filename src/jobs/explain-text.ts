@@ -43,7 +43,9 @@ export function reasonText(reason: ExplainReason): string {
     case 'behind':
       return `${reason.ahead.exact ? '' : 'at least '}${reason.ahead.value} due jobs come first`
     case 'key-held':
-      return `it waits for the end of job ${reason.by}, which runs with the same key`
+      return `it waits for the end of job ${reason.by}, which comes first of the same key`
+    case 'key-halted':
+      return `job ${reason.by} is dead and halts its key: retry that, or pass over it with mill.outboxes.skip()`
     case 'expired':
       return `it expired at ${reason.expiresAt.toISOString()}; maintenance ends it`
   }

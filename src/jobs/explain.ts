@@ -47,8 +47,14 @@ export type ExplainReason =
       readonly ahead: Count
     }
   | {
-      /** It waits for the end of the running job of its key (`rerun`). */
+      /** It waits for the end of another job of its key: `rerun`, or a message of an outbox before it. */
       readonly code: 'key-held'
+      readonly dedupKey: string
+      readonly by: string
+    }
+  | {
+      /** The message of its key that died first halts the key (`onDead: 'halt'`). */
+      readonly code: 'key-halted'
       readonly dedupKey: string
       readonly by: string
     }
@@ -87,11 +93,14 @@ export function reasonsOf(row: ExplainRow, now: number): readonly ExplainReason[
 }
 
 function notDue(row: ExplainRow, now: number): readonly ExplainReason[] {
-  const { due_at, dedup_key: dedupKey, held_by: by } = row
+  const { due_at, dedup_key: dedupKey } = row
   if (due_at === null || due_at <= now) return []
-  if (dedupKey !== null && by !== null) return [{ code: 'key-held', dedupKey, by }]
-  // The twin has ended: whoever looks next, within a second, makes it due.
-  const dueAt = dateFrom(row.reason === 'rerun' ? now : due_at)
+  const by = row.held_by ?? row.turn_of
+  if (dedupKey !== null && by !== null) {
+    return [{ code: row.is_halted ? 'key-halted' : 'key-held', dedupKey, by }]
+  }
+  // The other has ended: whoever looks next, within a second, makes it due.
+  const dueAt = dateFrom(due_at === Number.POSITIVE_INFINITY ? now : due_at)
   return [{ code: 'not-due', dueAt, because: causeOf(row.reason) }]
 }
 

@@ -1,4 +1,5 @@
 import type { EventProducer } from '../core/event-producer.ts'
+import type { MessageProducer } from '../core/message-producer.ts'
 import type { Ask } from './ask.ts'
 import { prepareAsk } from './ask.ts'
 import type { EnqueueResult } from './job.ts'
@@ -7,7 +8,7 @@ import type { EnqueueOptions, InputArgs } from './options.ts'
 import type { KnownDefaults } from './queue-defaults.ts'
 
 /** The verbs that make sense inside a transaction of yours; a client is one too. */
-export interface Producer extends JobProducer, EventProducer {
+export interface Producer extends JobProducer, EventProducer, MessageProducer {
   /**
    * Says something to whoever listens on the channel now (`mill.listen`), and keeps it nowhere. In your
    * transaction it is said with your commit, and equal ones once. `payload`: text, at most 7 999 bytes of

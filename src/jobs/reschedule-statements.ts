@@ -16,7 +16,8 @@ export type RescheduleParams = {
 
 // X4: pending jobs only; a claim with an older snapshot misses the changed row (M4) and takes it next
 // time. The body's priority moves too, so that a later redrive keeps what was decided. An ask that
-// waits for a running twin of its key no longer does once somebody says when it is due.
+// waits for a running twin of its key no longer does once somebody says when it is due. A message
+// that waits in the line of its key stays there (B1); what is said holds for when it is its turn.
 export const rescheduleJobs: Statement<RescheduleParams, { job_id: string }> = statement(
   'reschedule_jobs',
   `
@@ -38,11 +39,16 @@ moment as materialized (
 changed as (
   update millrace.ready
   set
-    due_at = coalesce((select due_at from moment), due_at),
+    due_at = case when reason = 'line' then due_at else coalesce((select due_at from moment), due_at) end,
     reason = case when reason = 'rerun' and exists (select from moment) then null else reason end,
     priority = coalesce($priority::int, priority)
   where job_id = any (array(select job_id from waiting))
-  returning job_id, queue, due_at, run, failures, priority
+  returning job_id, queue, due_at, run, failures, priority, reason
+),
+lined as (
+  update millrace.outbox_line
+  set due_at = (select due_at from moment)
+  where job_id = any (array(select job_id from changed where reason = 'line' and exists (select from moment)))
 ),
 bodies as (
   update millrace.jobs

@@ -29,6 +29,8 @@ const MOST = 100
 // Of one statement.
 const MOST_ASKS = 1_000
 const HEARD_EVERY = 30_000
+// Where there is none, the hint that comes with the first is all there is to wait for.
+const WHILE_NONE = 120_000
 const BLIND_EVERY = 1_000
 // Whoever holds a schedule that is due is firing it: a moment later it has, or has died.
 const WHILE_HELD = 50
@@ -57,6 +59,7 @@ export function fireLoop(options: FireLoopOptions): FireLoop {
     const now = clock.now()
     const due = rows.filter((row) => isDue(row, now))
     const later = rows.filter((row) => !isDue(row, now))
+    if (rows.length === 0) return longest(WHILE_NONE)
     if (due.length === 0) return Math.min(untilSoonest(later, now), longest())
     const { fired, failures } = await fire(due, now)
     if (fired === due.length) return 0
@@ -101,8 +104,8 @@ export function fireLoop(options: FireLoopOptions): FireLoop {
     return moved.size
   }
 
-  function longest(): number {
-    return wakeups.isListening ? HEARD_EVERY : BLIND_EVERY
+  function longest(whileHeard: number = HEARD_EVERY): number {
+    return wakeups.isListening ? whileHeard : BLIND_EVERY
   }
 
   function failed(error: unknown): number {

@@ -128,7 +128,8 @@ chosen as materialized (
 
 // M1: the rows that were chosen and locked are deleted by ctid, all else reads what the DELETE
 // returned. A stray lease never fails a claim (C8); it is looked for, since `on conflict` writes a
-// record a row to the WAL (48 bytes). A missing body comes back as NULL.
+// record a row to the WAL (48 bytes). A missing body comes back as NULL. What a job carries was left by
+// a run or a merge: most first runs need not look.
 const take = (leaseMs: string): string => `
 gone as (
   delete from millrace.ready
@@ -144,7 +145,7 @@ leased as (
     due_at, expires_at, lease_ms, run + 1, failures, dedup_key
   from gone
   where (select true from millrace.leases l where l.job_id = gone.job_id limit 1) is not true
-  returning job_id, run, kind, queue, priority, failures, due_at, lease_ms, lease_ends_at
+  returning job_id, run, kind, queue, priority, failures, due_at, lease_ms, lease_ends_at, dedup_key
 )
 select
   l.job_id, l.run, l.kind, l.queue, l.priority::int4 as priority, l.failures,
@@ -153,7 +154,10 @@ select
   (extract(epoch from l.lease_ends_at) * 1000)::float8 as lease_ends_at,
   j.payload::text as payload,
   j.options::text as options,
-  (select c.carry::text from millrace.carries c where c.job_id = l.job_id) as carry
+  case
+    when l.run > 1 or l.dedup_key is not null
+    then (select c.carry::text from millrace.carries c where c.job_id = l.job_id)
+  end as carry
 from leased l
 left join lateral (select payload, options from millrace.jobs j where j.id = l.job_id limit 1) j on true`
 

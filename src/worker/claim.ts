@@ -92,7 +92,9 @@ export function claimer(options: ClaimerOptions): Claimer {
     recordWalk(plan, jobs, { space, marks, now, most })
     const claimed = recorded(plan, jobs, most)
     if (share === most) return claimed
-    return { jobs: alternating(jobs), hasMore: claimed.hasMore || isCut(plan, jobs) }
+    // What was cut at its share leaves as much waiting as a claim that was filled.
+    hadMore ||= isCut(plan, jobs)
+    return { jobs: alternating(jobs), hasMore: hadMore }
   }
 
   function planOf(most: number, share: number): ClaimPlan {

@@ -174,6 +174,7 @@ class Execution implements ActiveRun, RunParts {
   #readState(input: unknown): RunState | undefined {
     const { job, row } = this
     // A schema may take its time: by now the job may be another worker's, and must not begin here.
+    if (this.#isDecided) return undefined
     const { reason } = this.stop
     if (reason !== undefined) {
       this.#decide(reason instanceof LeaseLostError ? LOST : fate(afterRelease(job)))

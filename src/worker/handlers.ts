@@ -1,7 +1,10 @@
 import { definitionOf } from '../jobs/definition.ts'
 import type { JobKind, NameOf, ParsedOf, ResultOf } from '../jobs/kind.ts'
 import { InvalidOptionError, UnknownKindError } from '../errors.ts'
+import type { OutboxDefinition } from '../core/message-producer.ts'
 import { checkOptions } from '../core/names.ts'
+import { delivering } from './deliver.ts'
+import type { Deliver } from './deliver.ts'
 import type { Paused, Run } from './run.ts'
 
 /** What a handler may return: the result, or what `run.pause` gave, or a promise of one of them. */
@@ -33,6 +36,12 @@ export interface Handlers<Names extends string = never> {
     handler: Once<K, Names>,
     options?: HandlerOptions,
   ): Handlers<Names | NameOf<K>>
+  /** Adds what delivers the messages of an outbox. The same outbox twice is an `UnknownKindError`. */
+  deliver<O extends OutboxDefinition>(
+    outbox: O,
+    deliver: Deliver<O>,
+    options?: HandlerOptions,
+  ): Handlers<Names | O['name']>
 }
 
 export type Once<K extends JobKind, Names extends string> =
@@ -62,6 +71,8 @@ function handlersOf<Names extends string>(
   const handlers: Handlers<Names> = {
     handle: (kind, handler, options) =>
       handlersOf(withHandler(handled, handledKind(kind, handler, options))),
+    deliver: (outbox, deliver, options) =>
+      handlersOf(withHandler(handled, deliveredKind(outbox, deliver, options))),
   }
   contents.set(handlers, handled)
   return handlers
@@ -96,6 +107,16 @@ export function handledKind(
     throw new InvalidOptionError('concurrency', concurrency, 'pass a whole number from 1 up')
   }
   return { kind, handler, concurrency: concurrency ?? null }
+}
+
+/** The same for an outbox, which is a kind of job. */
+export function deliveredKind(
+  outbox: OutboxDefinition,
+  deliver: unknown,
+  options?: HandlerOptions,
+): HandledKind {
+  const { kind, handler } = delivering(outbox, deliver)
+  return handledKind(kind, handler, options)
 }
 
 export function withHandler(

@@ -40,7 +40,8 @@ interface Held extends LiveRun {
 
 export function line({ clock, roster, onHeld, onLeft }: LineOptions): Line {
   let waiting: Held[] = []
-  // Taken from the front by moving on; the array is cut when it is empty.
+  // Taken from the front by moving on; a line of a long backlog is never empty, so the array is cut
+  // when half of it is behind.
   let front = 0
   let size = 0
   let cancelSweep: (() => void) | undefined
@@ -61,11 +62,15 @@ export function line({ clock, roster, onHeld, onLeft }: LineOptions): Line {
     while (front < waiting.length) {
       const held = waiting[front]
       front += 1
+      if (front * 2 >= waiting.length) cut()
       if (held !== undefined && !held.hasLeft) return held
     }
-    waiting = []
-    front = 0
     return undefined
+  }
+
+  function cut(): void {
+    waiting = waiting.slice(front)
+    front = 0
   }
 
   function sendBack(concerns: (held: Held) => boolean): void {

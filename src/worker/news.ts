@@ -2,6 +2,8 @@ import type { JobEventName } from '../core/job-events.ts'
 import type { Executor } from '../database/executor.ts'
 import type { Wakeups } from '../database/wakeups.ts'
 import type { JobKind } from '../jobs/kind.ts'
+import { isOutboxKind } from '../outbox/outbox.ts'
+import { turns } from '../outbox/turns.ts'
 import { awaited } from './awaited.ts'
 import { cancelWatch } from './cancels.ts'
 import { reruns } from './reruns.ts'
@@ -35,6 +37,8 @@ export interface NewsOptions {
   readonly kinds: readonly JobKind[]
   readonly hintUntil: () => string
   readonly checkLeases: () => Promise<void>
+  /** Messages of outboxes are due from now on. */
+  readonly onGiven: () => void
   readonly warn: (message: string) => (error: unknown) => void
 }
 
@@ -60,10 +64,20 @@ export function news(options: NewsOptions): News {
     isListening: () => wakeups.isListening,
     onFailure: warn('asks that wait for a run could not be looked for'),
   })
+  const outboxes = options.kinds.filter(isOutboxKind).map(({ name }) => name)
+  const lines = turns({
+    ...options,
+    clock,
+    lane: executor.lane('turns'),
+    outboxes: new Set(outboxes),
+    isListening: () => wakeups.isListening,
+    onFailure: warn('messages could not be given their turn'),
+  })
   const unsubscribe = wakeups.subscribe((hint) => {
     cancels.hear(hint)
     waits.hear(hint)
     waiting.hear(hint)
+    lines.hear(hint)
   })
   function tell(event: JobEventName, { id, kind, queue, run }: RunOfKind): void {
     executor.events.tell(event, { id, kind, queue, run, worker })
@@ -71,14 +85,21 @@ export function news(options: NewsOptions): News {
 
   return {
     async run() {
-      await Promise.all([cancels.run(), waiting.run()])
+      await Promise.all([
+        cancels.run(),
+        waiting.run(),
+        outboxes.length > 0 ? lines.run() : undefined,
+      ])
     },
     began(run) {
       cancels.noticed(run)
       tell('started', run)
     },
     settled: (run) => waits.settled(run.id),
-    ended: waiting.ended,
+    ended(rows) {
+      waiting.ended(rows)
+      lines.ended(rows)
+    },
     endedItself(run) {
       waiting.endedOf(run.kind)
       tell('completed', run)
@@ -87,6 +108,7 @@ export function news(options: NewsOptions): News {
       unsubscribe()
       cancels.stop()
       waiting.stop()
+      lines.stop()
       return waits.idle()
     },
   }

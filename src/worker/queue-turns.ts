@@ -24,12 +24,21 @@ export function alternating(jobs: readonly ClaimedRow[]): readonly ClaimedRow[] 
   return placed.toSorted((a, b) => a.place - b.place).map(({ job }) => job)
 }
 
-/** Whether a probe gave as much as it was asked for, so that more may be behind it. */
-export function isCut(plan: ClaimPlan, claimed: readonly ClaimedRow[]): boolean {
-  const counts = new Map<string, number>()
+/**
+ * Whether a probe gave as much as it was asked for, so that more may be behind it; where the claim
+ * counts, whether a queue did.
+ */
+export function isCut({ rows, mustCount }: ClaimPlan, claimed: readonly ClaimedRow[]): boolean {
+  const ofQueue = new Map<string, number>()
+  const ofLevel = new Map<string, number>()
   for (const { queue, priority } of claimed) {
-    const key = `${priority} ${queue}`
-    counts.set(key, (counts.get(key) ?? 0) + 1)
+    const level = `${priority} ${queue}`
+    ofQueue.set(queue, (ofQueue.get(queue) ?? 0) + 1)
+    ofLevel.set(level, (ofLevel.get(level) ?? 0) + 1)
   }
-  return plan.rows.some((row) => (counts.get(`${row.level} ${row.queue}`) ?? 0) >= row.most)
+  return rows.some(
+    ({ queue, level, most, queue_most }) =>
+      (ofLevel.get(`${level} ${queue}`) ?? 0) >= most ||
+      (mustCount && (ofQueue.get(queue) ?? 0) >= queue_most),
+  )
 }

@@ -15,6 +15,8 @@ import type { Run } from './run.ts'
 import { checkedFollowUps } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import type { SelfSettling } from './run-transaction.ts'
+import { stamped } from './stamped.ts'
+import type { Stamped } from './stamped.ts'
 import type { StopSwitch } from './stop-switch.ts'
 
 /** What a run asks of its worker. */
@@ -60,7 +62,7 @@ export function runFor(parts: RunParts, state: RunState): Run {
  * Its verbs are made when they are looked up: handlers take them out of their run, as in
  * `async (input, { enqueue }) => …`, and most runs use none.
  */
-class Face implements Run {
+class Face implements Run, Stamped {
   readonly id: string
   readonly kind: string
   readonly queue: string
@@ -78,6 +80,10 @@ class Face implements Run {
     this.failures = job.failures
     this.#parts = parts
     this.#state = state
+  }
+
+  get [stamped](): string | null {
+    return this.#parts.row.options
   }
 
   get signal(): AbortSignal {

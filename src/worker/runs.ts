@@ -1,3 +1,4 @@
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { notice, runChannel } from '../core/telemetry.ts'
 import type { Executor } from '../database/executor.ts'
 import { ShutdownError } from '../errors.ts'
@@ -59,8 +60,11 @@ export function runs(options: RunsOptions): Runs {
   const context = { clock, services, failures, onEnd }
   const active = runSet()
   const observers = new WeakMap<ActiveRun, (end: RunEnd) => void>()
+  // A run begins where another ended, and must not find what that one kept in its context.
+  const inOwnContext = AsyncLocalStorage.snapshot()
   let begunInTurn = 0
   let isBeginning = false
+  let isWindingDown = false
   // Runs that are not written yet, and jobs on their way back.
   let open = 0
   let allClosed: (() => void) | undefined
@@ -84,7 +88,8 @@ export function runs(options: RunsOptions): Runs {
     for (const row of rows) {
       // A failover that forgot a claim brings the same run number again: it is under way here already.
       if (roster.has(row.job_id, row.run)) continue
-      if (!kinds.has(row.kind)) {
+      // A handler that was just begun may have stopped the worker at its first word.
+      if (isWindingDown || !kinds.has(row.kind)) {
         handBack([row])
         continue
       }
@@ -93,6 +98,7 @@ export function runs(options: RunsOptions): Runs {
       else late.push(row)
     }
     hold(late)
+    if (isWindingDown) waiting.sendBack(() => true)
     beginWaiting()
   }
 
@@ -131,8 +137,7 @@ export function runs(options: RunsOptions): Runs {
     begunInTurn += 1
     open += 1
     options.ahead.began(run.beganAt)
-    if (runChannel.start.hasSubscribers) beginObserved(run)
-    else void run.begin()
+    inOwnContext(beginApart, run)
   }
 
   function nextTurn(): void {
@@ -159,6 +164,13 @@ export function runs(options: RunsOptions): Runs {
     else lostNotice(run)
     options.onWritten()
     closed()
+  }
+
+  /** In a resource of its own: `enterWith` writes into the one it meets. */
+  function beginApart(run: ActiveRun): void {
+    const apart = new AsyncResource('millrace.run')
+    if (runChannel.start.hasSubscribers) apart.runInAsyncScope(beginObserved, undefined, run)
+    else void apart.runInAsyncScope(run.begin, run)
   }
 
   /** The run as one operation of the diagnostics channel, from its begin to its decision. */
@@ -201,6 +213,7 @@ export function runs(options: RunsOptions): Runs {
     handBack,
     sendBack: waiting.sendBack,
     windDown() {
+      isWindingDown = true
       waiting.sendBack(() => true)
       const reason = new ShutdownError()
       for (const run of active.all()) run.abort(reason)

@@ -53,7 +53,10 @@ const GONE_COLUMNS = `
  * that returns stands beside a twin of its key (sibling = its id, D5): it never fails on one and
  * never waits for an ask that is not committed.
  */
-const routes = (recoveredBy: string, ifEnded = ''): string => `
+const routes = (
+  recoveredBy: string,
+  { ifEnded, ifWaiting }: { readonly ifEnded: string; readonly ifWaiting: string },
+): string => `
 fate as materialized (
   select
     g.job_id, g.run, g.worker, g.queue, g.kind, g.priority, g.started_at, g.expires_at, g.lease_ms, g.dedup_key,
@@ -66,7 +69,10 @@ fate as materialized (
     case when c.is_cancelled then g.failures else coalesce(x.failures, g.failures) end as failures,
     coalesce($now::text::timestamptz + x.delay_ms * interval '1 millisecond', g.due_at) as due_at,
     $now::text::timestamptz
-      + case when c.is_cancelled then x.cancelled_keep_ms else x.keep_ms end * interval '1 millisecond' as prune_at
+      + case when c.is_cancelled then x.cancelled_keep_ms else x.keep_ms end * interval '1 millisecond' as prune_at,
+    not c.is_cancelled
+      and x.outcome in ('paused', 'retried', 'released', 'stale-recovered')
+      and (select true from millrace.finished f where f.job_id = g.job_id limit 1) is not true as goes_on
   from gone g
   join x on x.id = g.job_id and x.run = g.run
   cross join lateral (select g.cancel_requested_at is not null and x.outcome <> 'completed' as is_cancelled) c
@@ -79,8 +85,8 @@ again as (
     job_id, queue, kind, priority, due_at, expires_at, lease_ms, run, failures, reason, dedup_key,
     case when dedup_key is null then '' else job_id end
   from fate
-  where outcome in ('paused', 'retried', 'released', 'stale-recovered')
-  on conflict (job_id) do nothing
+  where goes_on
+  on conflict (job_id) ${ifWaiting}
   returning queue, due_at
 ),
 ended as (
@@ -102,20 +108,28 @@ logged as (
     job_id, $now::text::timestamptz, outcome, run, failures, worker, ${recoveredBy}, started_at, due_at,
     note, attachment::json, error::json
   from fate
-  where outcome in ('paused', 'retried', 'released', 'stale-recovered')
+  where goes_on
 ),
 carried as (
   insert into millrace.carries (job_id, carry)
   select job_id, carry::json
   from fate
-  where carry is not null and outcome in ('paused', 'retried')
+  where carry is not null and goes_on and outcome in ('paused', 'retried')
   on conflict (job_id) do update set carry = excluded.carry
 )`
 
-// A lease of a job that has ended has no business: a settlement fails on it, since to look whether
-// there is one costs a WAL record a row (48 bytes), and recovery removes it.
-const IF_ENDED = `
-  on conflict (job_id) do nothing`
+// A lease of a job that has ended has no business: a completion fails on it, since `on conflict`
+// costs a WAL record a row (48 bytes); then it is gone with the failure, or by recovery, and the job
+// stays as it ended. The same for a lease of a job that waits.
+const BY_ITS_RUN = { ifEnded: '', ifWaiting: 'do nothing' }
+
+// The row that waits is written again (M4): a claim whose snapshot still has the lease would take it
+// and leave it to that lease.
+const BY_RECOVERY = {
+  ifEnded: `
+  on conflict (job_id) do nothing`,
+  ifWaiting: 'do update set due_at = ready.due_at',
+}
 
 const SETTLED = `
 select fate.job_id, fate.run, fate.outcome, fate.kind, fate.queue, fate.worker, fate.dedup_key
@@ -164,7 +178,7 @@ gone as (
     and worker = $worker::text
   returning ${GONE_COLUMNS}
 ),
-${routes('null::text')},
+${routes('null::text', BY_ITS_RUN)},
 follow as materialized (
   select a.*
   from json_to_recordset($follow_ups::text::json) as a(after_id text, after_run int, ${ASK_COLUMNS}
@@ -257,7 +271,7 @@ gone as (
   where ctid = any (array(select tid from due))
   returning ${GONE_COLUMNS}
 ),
-${routes('$recovered_by::text', IF_ENDED)},
+${routes('$recovered_by::text', BY_RECOVERY)},
 ${hintsOf('again')}
 ${SETTLED}`,
 )

@@ -1,8 +1,10 @@
 import type { Duration } from '../core/duration.ts'
 import { milliseconds } from '../core/duration.ts'
+import type { OutboxDefinition } from '../core/message-producer.ts'
 import { ClosedError, InvalidOptionError } from '../errors.ts'
 import type { JobKind, NameOf } from '../jobs/kind.ts'
-import { handledKind, handledKindsOf, withHandler } from './handlers.ts'
+import type { Deliver } from './deliver.ts'
+import { deliveredKind, handledKind, handledKindsOf, withHandler } from './handlers.ts'
 import type { HandledKind, HandlerOptions, Handlers, Once } from './handlers.ts'
 import { checkWorkerOptions, setupOf } from './options.ts'
 import type { CheckedWorkerOptions, WorkerOptions } from './options.ts'
@@ -25,6 +27,22 @@ export interface Worker<Names extends string = never> extends AsyncDisposable {
     handler: Once<K, Names>,
     options?: HandlerOptions,
   ): Worker<Names | NameOf<K>>
+  /**
+   * Adds what delivers the messages of an outbox: those of one key one after another, those of
+   * different keys at once. The same outbox twice is an `UnknownKindError`. Before `start` only.
+   *
+   * @example
+   * worker.deliver(webhooks, async (message, { id, signal }) => {
+   *   const headers = { 'content-type': 'application/json', 'idempotency-key': id }
+   *   const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(message), signal })
+   *   if (!answer.ok) throw new Error(`the receiver answered ${answer.status}`)
+   * })
+   */
+  deliver<O extends OutboxDefinition>(
+    outbox: O,
+    deliver: Deliver<O>,
+    options?: HandlerOptions,
+  ): Worker<Names | O['name']>
   /** Adds handlers made elsewhere. Before `start` only. */
   use(...handlers: readonly Handlers<string>[]): this
   /** Starts claiming; a second call is the same start. */
@@ -70,6 +88,11 @@ class JobWorker implements Worker<string> {
 
   handle(kind: JobKind, handler: unknown, options?: HandlerOptions): this {
     this.#add(handledKind(kind, handler, options))
+    return this
+  }
+
+  deliver(outbox: OutboxDefinition, deliver: unknown, options?: HandlerOptions): this {
+    this.#add(deliveredKind(outbox, deliver, options))
     return this
   }
 

@@ -4,7 +4,9 @@ import type { Executor, Runner } from '../database/executor.ts'
 import type { Wakeups } from '../database/wakeups.ts'
 import type { Ask } from '../jobs/ask.ts'
 import type { EnqueueResult } from '../jobs/job.ts'
+import { definitionOf } from '../jobs/definition.ts'
 import type { JobKind } from '../jobs/kind.ts'
+import { DEFAULT_POLICY } from '../jobs/policy.ts'
 import type { Producer } from '../jobs/producer.ts'
 import type { QueueDecisions } from '../queues/decisions.ts'
 import { ahead } from './ahead.ts'
@@ -75,6 +77,8 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   const hurry = new AbortController()
   const warn = warnings({ worker: id, origin: executor.origin, clock })
   let wasBehind = false
+  const kinds = [...setup.kinds.values()].map(({ kind }) => kind)
+  const shortest = shortestLease(kinds)
 
   const live: Roster = roster(() => {
     if (live.shortestLease < RECOVER_EVERY) recovering.hasten()
@@ -135,13 +139,12 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     ...recovery,
     roster: live,
     strays: lost,
-    everyMs: () => recoverEvery(live),
+    everyMs: () => recoverEvery(live, shortest),
     doubts: context.doubts,
     onFailure: warn.of('lapsed leases could not be recovered'),
   })
   const { check: checkLeases } = keeper
-  const kinds = [...setup.kinds.values()].map(({ kind }) => kind)
-  const told = { wakeups, hintUntil, warn: warn.of }
+  const told = { wakeups, hintUntil, warn: warn.of, onGiven: () => loop.caughtUp() }
   const heard = news({ worker: id, executor, roster: live, kinds, checkLeases, ...told })
   const keeping = upkeep({ executor, wakeups, setup, context, warn: warn.of })
   const loop = claimLoop({
@@ -166,6 +169,8 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     isBehind,
     take: (rows) => {
       running.take(rows)
+      // It was asked for before a pause that was heard meanwhile.
+      if (rows.some(isPaused)) running.sendBack(isPaused)
     },
     handBack: (rows) => {
       running.handBack(rows)
@@ -202,7 +207,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     runner: maintenance,
     wakeups,
     onChange() {
-      running.sendBack(({ queue }) => decisions.isPaused(queue))
+      running.sendBack(isPaused)
       loop.caughtUp()
     },
     onFailure: warn.of('paused queues could not be read'),
@@ -216,6 +221,10 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     telling.run(),
     heard.run(),
   ])
+
+  function isPaused({ queue }: { readonly queue: string }): boolean {
+    return decisions.isPaused(queue)
+  }
 
   function isBehind(): boolean {
     wasBehind = settling.size >= MOST_UNSETTLED
@@ -259,7 +268,14 @@ export function workerId(random: string): string {
 }
 
 /** No lease that is known of begins and lapses between two looks; where nothing runs here they may be rare. */
-function recoverEvery({ shortestLease, size }: Roster): number {
-  if (shortestLease < RECOVER_EVERY) return Math.max(RECOVER_APART, shortestLease)
-  return size === 0 ? RECOVER_IDLE : RECOVER_EVERY
+function recoverEvery({ shortestLease: seen, size }: Roster, ofKinds: number): number {
+  const shortest = Math.min(seen, ofKinds)
+  if (shortest < RECOVER_EVERY) return Math.max(RECOVER_APART, shortest)
+  return size === 0 ? Math.min(RECOVER_IDLE, shortest) : RECOVER_EVERY
+}
+
+/** Of the leases that these kinds ask for: others may hold them while nothing was run here yet. */
+function shortestLease(kinds: readonly JobKind[]): number {
+  const leases = kinds.map((kind) => definitionOf(kind).settings.leaseMs ?? DEFAULT_POLICY.leaseMs)
+  return Math.min(...leases)
 }

@@ -108,6 +108,8 @@ export const EXPLAINED = {
   expires_at: 'float8',
   dedup_key: 'text',
   held_by: 'text',
+  turn_of: 'text',
+  is_halted: 'bool',
   worker: 'text',
   started_at: 'float8',
   finished_at: 'float8',

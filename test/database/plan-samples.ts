@@ -221,6 +221,7 @@ export const SAMPLES: readonly PlanSample[] = [
   rare(redriveJobs, { ids: ids('F'), states: '{dead,cancelled}', by: null, hint_until: now, now }, [
     'finished_pkey',
     'jobs_pkey',
+    'outbox_line_pkey',
   ]),
   rare(soonestSchedules, { kinds: '{greet}', most: 100 }, ['schedules_due']),
   rare(fireSchedules, { fires, hint_until: now, now }, FIRE),
@@ -233,6 +234,7 @@ export const SAMPLES: readonly PlanSample[] = [
   rare(rescheduleJobs, { ...moved, ids: ids('R'), states: '{pending}' }, [
     'ready_pkey',
     'jobs_pkey',
+    'outbox_line_pkey',
   ]),
   rare(cleanUpFinished, cleanup, ['finished_list', 'journal_job', 'jobs_pkey', 'carries_pkey']),
   rare(countFinished, cleanup, ['finished_list']),

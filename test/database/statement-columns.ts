@@ -37,6 +37,9 @@ import * as positions from '../../src/streams/position-statements.ts'
 import { publishEvents } from '../../src/streams/publish-statements.ts'
 import * as reading from '../../src/streams/read-statements.ts'
 import * as sequencing from '../../src/streams/sequence-statements.ts'
+import * as outboxAdmin from '../../src/outbox/outbox-admin-statements.ts'
+import { sendMessages } from '../../src/outbox/send-statements.ts'
+import * as turning from '../../src/outbox/turn-statements.ts'
 import * as queueing from '../../src/queues/statements.ts'
 import * as claiming from '../../src/worker/claim-statements.ts'
 import * as handles from '../../src/worker/handle-statements.ts'
@@ -108,6 +111,20 @@ const CLAIMED = {
   options: 'text',
   carry: 'text',
 } as const
+const TURNS = { given: 'int4', cleared: 'int4', is_more: 'bool', is_busy: 'bool' } as const
+const ENDED_HEADS = {
+  keys: 'text',
+  looked_at: 'int4',
+  last_kind: 'text',
+  last_key: 'text',
+} as const
+const HALTED = {
+  outbox: 'text',
+  key: 'text',
+  id: 'text',
+  dead_since: 'float8',
+  waiting: 'int4',
+} as const
 const HELD_LOCK = { name: 'text', holder: 'text', expires_at: 'float8' } as const
 const LISTED = { ...JOB, looked_at: 'int4', looked_until: 'text' } as const
 
@@ -146,6 +163,12 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(reruns.announceRerun, { sent: 'int4' }),
     columnsOf(reruns.releaseReruns, { released: 'int4', waiting: 'bool' }),
     columnsOf(reruns.releaseRerunsOf, { released: 'int4', waiting: 'bool' }),
+    columnsOf(sendMessages, { id: 'text' }),
+    columnsOf(turning.takeTurns, TURNS),
+    columnsOf(turning.endedHeads, ENDED_HEADS),
+    columnsOf(turning.forgetMessages, { looked_at: 'int4', last: 'text' }),
+    columnsOf(outboxAdmin.haltedKeys, HALTED),
+    columnsOf(outboxAdmin.skipHalted, { id: 'text' }),
     columnsOf(getJob, JOB),
     columnsOf(listJobsOldest, LISTED),
     columnsOf(listJobsNewest, LISTED),

@@ -63,6 +63,9 @@ describe.each(statements.map((each) => [each.name, each] as const))('%s', (name,
       'events',
       'consumers',
       'sequence_events',
+      'outbox_inbox',
+      'outbox_line',
+      'outbox_heads',
       'migrations',
     ])
     expect(tables.map(([, table = '']) => table).filter((table) => !known.has(table))).toEqual([])

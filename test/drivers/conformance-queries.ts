@@ -85,8 +85,8 @@ export function queryConformance(bench: () => Bench): void {
   describe('plans', () => {
     test('plans are pinned for every statement of a session', async () => {
       const text = `select current_setting('enable_seqscan') as seq, current_setting('enable_bitmapscan') as bitmap,
-        current_setting('enable_sort') as sort`
-      const pinned = [{ seq: 'off', bitmap: 'off', sort: 'on' }]
+        current_setting('jit') as jit, current_setting('enable_sort') as sort`
+      const pinned = [{ seq: 'off', bitmap: 'off', jit: 'off', sort: 'on' }]
       expect(await bench().session.query(query(text))).toEqual(pinned)
       expect(
         await bench().session.transaction((transaction) => transaction.query(query(text))),

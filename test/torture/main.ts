@@ -5,6 +5,8 @@ import { faultsOf } from './history/faults.ts'
 import { countsText, lifecycle } from './lifecycle.ts'
 import { tortureWords, USAGE } from './options.ts'
 import type { TortureWords } from './options.ts'
+import { outboxText } from './outbox-evidence.ts'
+import { outbox } from './outbox.ts'
 import { processes } from './processes.ts'
 import { dayText, isExact, schedules } from './schedules.ts'
 import { storm } from './storm.ts'
@@ -23,6 +25,7 @@ const SCENARIOS: ReadonlyMap<string, Scenario> = new Map([
   ['transaction', transactionScenario],
   ['schedules', schedulesScenario],
   ['streams', streamsScenario],
+  ['outbox', outboxScenario],
   ['backlog', backlogScenario],
   ['snapshot', snapshotScenario],
   ['scale', scaleScenario],
@@ -102,6 +105,15 @@ async function streamsScenario(words: TortureWords): Promise<boolean> {
   say(`torture: streams, seed ${options.seed}, ${minutes} minutes`)
   const report = await streams(options)
   say(stormText(report))
+  return report.violations.length === 0
+}
+
+async function outboxScenario(words: TortureWords): Promise<boolean> {
+  const [minutes, workers] = [words.number('minutes', 2), words.number('workers', 4)]
+  const options = { seed: seedOf(words), forMs: minutes * 60_000, workers }
+  say(`torture: outbox, seed ${options.seed}, ${minutes} minutes`)
+  const report = await outbox({ ...options, senders: 8, keys: 20, killWithin: 4_000 })
+  say(outboxText(report))
   return report.violations.length === 0
 }
 

@@ -32,6 +32,12 @@ streams: ten publishers whose transactions commit in any order, and six consumer
   --minutes <n>     how long (5)
   --seed <n>        what happens (of the clock)
 
+outbox: eight senders whose transactions commit in any order, and workers killed at random
+
+  --minutes <n>     how long (2)
+  --workers <n>     processes (4)
+  --seed <n>        what happens (of the clock)
+
 backlog: what a claim costs beside millions of rows that it has no use for, to an almost empty database
 
   --jobs <n>        ready, due later in better levels, and finished, each; a fifth of unknown kinds (1000000)

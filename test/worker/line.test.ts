@@ -7,7 +7,10 @@ import { line } from '../../src/worker/line.ts'
 import type { Line } from '../../src/worker/line.ts'
 import { roster } from '../../src/worker/roster.ts'
 import type { Roster } from '../../src/worker/roster.ts'
+import { liveHeap } from '../support/heap.ts'
 import { NOON } from '../support/mill.ts'
+
+const JOBS = 50_000
 
 interface Bench {
   readonly waiting: Line
@@ -85,6 +88,20 @@ test('an empty line leaves no timer behind', () => {
   expect(clock.timers).toBe(0)
   waiting.hold(row('c', NOON))
   expect(clock.timers).toBe(1)
+})
+
+test('a line that is never empty keeps nothing of those whose turn came', () => {
+  const { waiting, live } = held(['first'])
+  const early = liveHeap()
+  for (let number = 0; number < JOBS; number += 1) {
+    waiting.hold(row(`job ${number}`, NOON))
+    const id = waiting.next()?.job_id ?? ''
+    const entry = live.get(id, 1)
+    if (entry !== undefined) live.remove(entry)
+  }
+  expect(waiting.size).toBe(1)
+  // 400 where each is kept; their payloads come on top.
+  expect((liveHeap() - early) / JOBS).toBeLessThan(30)
 })
 
 function held(ids: readonly string[]): Bench {
