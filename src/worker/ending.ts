@@ -103,7 +103,7 @@ export function ending(options: EndingOptions): Ending {
 
   /** A database that is away says nothing about the fate: then the run did not fail. */
   function onRefused(settlement: RunSettlement, error: unknown): void {
-    if (error instanceof DatabaseError && !isForAMember(error)) {
+    if (error instanceof DatabaseError && (!isForAMember(error) || isEndedAlready(error))) {
       leaveToLapse(settlement, error)
       return
     }
@@ -127,4 +127,9 @@ export function ending(options: EndingOptions): Ending {
   }
 
   return { write, handBack: (rows) => rows.map(handBackOne) }
+}
+
+/** The job has its record: this lease is a stray, and recovery removes it. The server names the index in any language. */
+function isEndedAlready({ sqlstate, message }: DatabaseError): boolean {
+  return sqlstate === '23505' && message.includes('finished_pkey')
 }

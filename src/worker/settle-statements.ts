@@ -53,10 +53,7 @@ const GONE_COLUMNS = `
  * that returns stands beside a twin of its key (sibling = its id, D5): it never fails on one and
  * never waits for an ask that is not committed.
  */
-const routes = (
-  recoveredBy: string,
-  { ifEnded, ifWaiting }: { readonly ifEnded: string; readonly ifWaiting: string },
-): string => `
+const routes = (recoveredBy: string, { unlessEnded, ifEnded, ifWaiting }: Collisions): string => `
 fate as materialized (
   select
     g.job_id, g.run, g.worker, g.queue, g.kind, g.priority, g.started_at, g.expires_at, g.lease_ms, g.dedup_key,
@@ -71,8 +68,7 @@ fate as materialized (
     $now::text::timestamptz
       + case when c.is_cancelled then x.cancelled_keep_ms else x.keep_ms end * interval '1 millisecond' as prune_at,
     not c.is_cancelled
-      and x.outcome in ('paused', 'retried', 'released', 'stale-recovered')
-      and (select true from millrace.finished f where f.job_id = g.job_id limit 1) is not true as goes_on
+      and x.outcome in ('paused', 'retried', 'released', 'stale-recovered')${unlessEnded} as goes_on
   from gone g
   join x on x.id = g.job_id and x.run = g.run
   cross join lateral (select g.cancel_requested_at is not null and x.outcome <> 'completed' as is_cancelled) c
@@ -118,14 +114,23 @@ carried as (
   on conflict (job_id) do update set carry = excluded.carry
 )`
 
-// A lease of a job that has ended has no business: a completion fails on it, since `on conflict`
-// costs a WAL record a row (48 bytes); then it is gone with the failure, or by recovery, and the job
-// stays as it ended. The same for a lease of a job that waits.
-const BY_ITS_RUN = { ifEnded: '', ifWaiting: 'do nothing' }
+/** What a job meets that is in two places: a lease has no business beside another place (race 14). */
+interface Collisions {
+  readonly unlessEnded: string
+  readonly ifEnded: string
+  readonly ifWaiting: string
+}
 
-// The row that waits is written again (M4): a claim whose snapshot still has the lease would take it
-// and leave it to that lease.
-const BY_RECOVERY = {
+// A completion fails on the record that is there, since `on conflict` costs a WAL record a row (48
+// bytes), and a look at `finished` a plan that is kept might make in the wrong index: the lease is
+// left to recovery.
+const BY_ITS_RUN: Collisions = { unlessEnded: '', ifEnded: '', ifWaiting: 'do nothing' }
+
+// The job stays as it ended. The row that waits is written again (M4): a claim whose snapshot still
+// has the lease would take it and leave it to that lease.
+const BY_RECOVERY: Collisions = {
+  unlessEnded: `
+      and (select true from millrace.finished f where f.job_id = g.job_id limit 1) is not true`,
   ifEnded: `
   on conflict (job_id) do nothing`,
   ifWaiting: 'do update set due_at = ready.due_at',

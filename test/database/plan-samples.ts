@@ -178,7 +178,10 @@ export const SAMPLES: readonly PlanSample[] = [
   hot(lookBeforeMarks, { probes, now }, ['ready_claim']),
   hot(settleRuns, settle, ['leases_pkey']),
   hot(settleRun, settle, ['leases_pkey']),
-  hot(recoverRuns, { ...settle, recovered_by: worker, lapsed_before: now }, ['leases_pkey']),
+  rare(recoverRuns, { ...settle, recovered_by: worker, lapsed_before: now }, [
+    'leases_pkey',
+    'finished_pkey',
+  ]),
   hot(renewLeases, { runs, worker, now }, ['leases_pkey']),
   hot(heldLeases, { runs, worker }, ['leases_pkey']),
   hot(lapsedLeases, { mark: '-infinity', until: now, most: 500 }, ['leases_end', 'jobs_pkey']),
