@@ -27,6 +27,6 @@ export async function failure(promise: Promise<unknown>): Promise<DatabaseError>
 
 /** The ids in `taken`. */
 export async function takenIds(session: Session): Promise<unknown[]> {
-  const rows = await session.query(query('select id from taken order by id'))
+  const rows = await session.query(query('select id from public.taken order by id'))
   return rows.map((row) => row['id'])
 }

@@ -5,7 +5,7 @@ import { type Bench, failure, query } from './bench.ts'
 export function errorConformance(bench: () => Bench): void {
   describe('errors', () => {
     test('a violated constraint is 23505, not retryable, and names the statement', async () => {
-      const insert = 'insert into taken (id) values (1001)'
+      const insert = 'insert into public.taken (id) values (1001)'
       await bench().session.query(query(insert))
       expect(await failure(bench().session.query(query(insert, [], 'take')))).toMatchObject({
         sqlstate: '23505',
@@ -34,10 +34,10 @@ export function errorConformance(bench: () => Bench): void {
         ),
       )
       await bench().session.query(
-        query('insert into taken (id, note) values (1, $1::text)', [secret]),
+        query('insert into public.taken (id, note) values (1, $1::text)', [secret]),
       )
-      await bench().session.execute('create unique index on taken (note)')
-      const double = query('insert into taken (id, note) values (2, $1::text)', [secret])
+      await bench().session.execute('create unique index on public.taken (note)')
+      const double = query('insert into public.taken (id, note) values (2, $1::text)', [secret])
       errors.push(await failure(bench().session.query(double)))
       for (const error of errors) expect(error.message).not.toContain('4711')
       expect(errors[0]?.message).toBe(

@@ -7,19 +7,21 @@ export function queryConformance(bench: () => Bench): void {
   describe('queries', () => {
     test('queries run in the order of the calls', async () => {
       await bench().session.execute(
-        'create table sequence_of_calls (n int4, at int4 generated always as identity)',
+        'create table public.sequence_of_calls (n int4, at int4 generated always as identity)',
       )
-      const insert = 'insert into sequence_of_calls (n) values ($1::int4)'
+      const insert = 'insert into public.sequence_of_calls (n) values ($1::int4)'
       await Promise.all(
         Array.from({ length: 50 }, (_, n) => bench().session.query(query(insert, [n]))),
       )
-      const rows = await bench().session.query(query('select n from sequence_of_calls order by at'))
+      const rows = await bench().session.query(
+        query('select n from public.sequence_of_calls order by at'),
+      )
       expect(rows.map((row) => row['n'])).toEqual(Array.from({ length: 50 }, (_, n) => n))
     })
 
     test('a statement without rows answers none', async () => {
       expect(
-        await bench().session.query(query('delete from taken where id = $1::int4', [-1])),
+        await bench().session.query(query('delete from public.taken where id = $1::int4', [-1])),
       ).toEqual([])
     })
 
@@ -63,22 +65,22 @@ export function queryConformance(bench: () => Bench): void {
 
     test('several statements run in one text, and all of them', async () => {
       await bench().session.execute(
-        "create table a (x int4); insert into a values (1), (2); select 'done';",
+        "create table public.a (x int4); insert into public.a values (1), (2); select 'done';",
       )
-      expect(await bench().session.query(query('select count(*)::int4 as n from a'))).toEqual([
-        { n: 2 },
-      ])
+      expect(
+        await bench().session.query(query('select count(*)::int4 as n from public.a')),
+      ).toEqual([{ n: 2 }])
     })
 
     test('an error in one of several statements leaves nothing of them', async () => {
       expect(
-        await failure(bench().session.execute('create table b (x int4); select 1/0')),
+        await failure(bench().session.execute('create table public.b (x int4); select 1/0')),
       ).toMatchObject({
         sqlstate: '22012',
       })
-      expect(await bench().session.query(query("select to_regclass('b')::text as b"))).toEqual([
-        { b: null },
-      ])
+      expect(
+        await bench().session.query(query("select to_regclass('public.b')::text as b")),
+      ).toEqual([{ b: null }])
     })
   })
 

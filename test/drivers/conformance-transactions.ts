@@ -6,8 +6,10 @@ export function transactionConformance(bench: () => Bench): void {
   describe('transactions', () => {
     test('a transaction commits and answers what its work answered', async () => {
       const answer = await bench().session.transaction(async (transaction) => {
-        await transaction.query(query('insert into taken (id) values (1)  on conflict do nothing'))
-        await transaction.execute('insert into taken (id) values (2)')
+        await transaction.query(
+          query('insert into public.taken (id) values (1)  on conflict do nothing'),
+        )
+        await transaction.execute('insert into public.taken (id) values (2)')
         return 'done'
       })
       expect(answer).toBe('done')
@@ -17,7 +19,7 @@ export function transactionConformance(bench: () => Bench): void {
     test('work that throws rolls back, and its own error comes out', async () => {
       const own = new Error('mine')
       const attempt = bench().session.transaction(async (transaction) => {
-        await transaction.query(query('insert into taken (id) values (10)'))
+        await transaction.query(query('insert into public.taken (id) values (10)'))
         throw own
       })
       await expect(attempt).rejects.toBe(own)
@@ -33,7 +35,7 @@ export function transactionConformance(bench: () => Bench): void {
 
     test('a statement that failed and was swallowed does not become a commit', async () => {
       const attempt = bench().session.transaction(async (transaction) => {
-        await transaction.query(query('insert into taken (id) values (11)'))
+        await transaction.query(query('insert into public.taken (id) values (11)'))
         await transaction.query(query('select 1/0')).catch(() => {})
       })
       expect(await failure(attempt)).toMatchObject({ sqlstate: '22012' })
@@ -42,7 +44,7 @@ export function transactionConformance(bench: () => Bench): void {
 
     test('a savepoint mends a failed statement, and the rest is committed', async () => {
       await bench().session.transaction(async (transaction) => {
-        await transaction.query(query('insert into taken (id) values (12)'))
+        await transaction.query(query('insert into public.taken (id) values (12)'))
         await transaction.execute('savepoint a')
         await transaction.query(query('select 1/0')).catch(() => {})
         await transaction.execute('rollback to savepoint a')
@@ -53,7 +55,7 @@ export function transactionConformance(bench: () => Bench): void {
     test('queries of the session wait for the end of a transaction', async () => {
       const order: string[] = []
       const work = bench().session.transaction(async (transaction) => {
-        await transaction.query(query('insert into taken (id) values (13)'))
+        await transaction.query(query('insert into public.taken (id) values (13)'))
         await transaction.query(query('select 1'))
         order.push('transaction')
       })
@@ -66,7 +68,7 @@ export function transactionConformance(bench: () => Bench): void {
 
     test('statements that nobody awaited are inside', async () => {
       await bench().session.transaction(async (transaction) => {
-        void transaction.query(query('insert into taken (id) values (14)'))
+        void transaction.query(query('insert into public.taken (id) values (14)'))
       })
       expect(await takenIds(bench().session)).toContain(14)
     })
@@ -74,7 +76,7 @@ export function transactionConformance(bench: () => Bench): void {
     test('a statement after the end is refused', async () => {
       const leaked = await bench().session.transaction(async (transaction) => transaction)
       const error = await failure(
-        leaked.query(query('insert into taken (id) values (15)', [], 'late')),
+        leaked.query(query('insert into public.taken (id) values (15)', [], 'late')),
       )
       expect(error.message).toContain('after the end of its transaction')
       expect(await takenIds(bench().session)).not.toContain(15)
@@ -82,13 +84,13 @@ export function transactionConformance(bench: () => Bench): void {
 
     test('a constraint deferred to the commit fails the transaction', async () => {
       await bench().session.execute(
-        'create table deferred (id int4 unique deferrable initially deferred)',
+        'create table public.deferred (id int4 unique deferrable initially deferred)',
       )
       const attempt = bench().session.transaction(async (transaction) => {
-        await transaction.query(query('insert into deferred values (1), (1)'))
+        await transaction.query(query('insert into public.deferred values (1), (1)'))
       })
       expect(await failure(attempt)).toMatchObject({ sqlstate: '23505', outcomeUnknown: false })
-      expect(await bench().session.query(query('select id from deferred'))).toEqual([])
+      expect(await bench().session.query(query('select id from public.deferred'))).toEqual([])
     })
   })
 }

@@ -22,7 +22,7 @@ export function conformance(setup: () => Promise<Subject>): void {
   beforeAll(async () => {
     subject = await setup()
     const session = await subject.engine.connect(OPTIONS)
-    await session.execute('create table taken (id int4 primary key, note text)')
+    await session.execute('create table public.taken (id int4 primary key, note text)')
     bench = { engine: subject.engine, session }
   }, 120_000)
   afterAll(async () => {

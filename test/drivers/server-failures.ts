@@ -13,7 +13,8 @@ async function pidOf(session: Session): Promise<unknown> {
   return row?.['pid']
 }
 
-const lockRow = (id: number) => query('select id from kept where id = $1::int4 for update', [id])
+const lockRow = (id: number) =>
+  query('select id from public.kept where id = $1::int4 for update', [id])
 
 /** Connections fail: what is told about a statement then, and what is left. */
 export function serverFailures(engineOn: (url: string) => Engine): void {
@@ -60,13 +61,13 @@ export function serverFailures(engineOn: (url: string) => Engine): void {
       const session = await engine.connect(OPTIONS)
       const pid = await pidOf(session)
       const running = failure(session.query(query('select pg_sleep(30)')))
-      const waiting = failure(session.query(query('insert into kept values (1)')))
+      const waiting = failure(session.query(query('insert into public.kept values (1)')))
       await terminate(pid)
       // postgres.js waits for more after the answer and so never tells the 57P01.
       expect(await running).toMatchObject({ retryable: true, outcomeUnknown: true })
       expect(await waiting).toMatchObject({ retryable: true, outcomeUnknown: false })
       expect(session.isLost).toBe(true)
-      expect(await runSql(database.url, 'select from kept where id = 1')).toEqual([])
+      expect(await runSql(database.url, 'select from public.kept where id = 1')).toEqual([])
     })
 
     test('a connection that is reset in a query rejects it as unknown', async () => {
@@ -92,13 +93,13 @@ export function serverFailures(engineOn: (url: string) => Engine): void {
       const session = await engine.connect(OPTIONS)
       const pid = await pidOf(session)
       const attempt = session.transaction(async (transaction) => {
-        await transaction.query(query('insert into kept values (2)'))
+        await transaction.query(query('insert into public.kept values (2)'))
         await terminate(pid)
         await transaction.query(query('select 1'))
       })
       expect(await failure(attempt)).toMatchObject({ retryable: true, outcomeUnknown: false })
       expect(session.isLost).toBe(true)
-      expect(await runSql(database.url, 'select from kept where id = 2')).toEqual([])
+      expect(await runSql(database.url, 'select from public.kept where id = 2')).toEqual([])
     })
 
     test('M8: a commit whose answer is lost is of unknown outcome', async () => {
@@ -106,7 +107,7 @@ export function serverFailures(engineOn: (url: string) => Engine): void {
       await using engine = engineOn(proxy.url)
       const session = await engine.connect({ ...OPTIONS, timeoutMs: 500 })
       const attempt = session.transaction(async (transaction) => {
-        await transaction.query(query('insert into kept values (3)'))
+        await transaction.query(query('insert into public.kept values (3)'))
         proxy.freeze()
       })
       expect(await failure(attempt)).toMatchObject({
@@ -152,7 +153,7 @@ export function serverFailures(engineOn: (url: string) => Engine): void {
     test('a deadlock is 40P01 and retryable', async () => {
       await using engine = engineOn(database.url)
       const [left, right] = await Promise.all([engine.connect(OPTIONS), engine.connect(OPTIONS)])
-      await left.execute('insert into kept values (100), (101)')
+      await left.execute('insert into public.kept values (100), (101)')
       let entered = 0
       const cross = (session: Session, first: number, second: number) =>
         session.transaction(async (transaction) => {

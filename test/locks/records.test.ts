@@ -1,3 +1,4 @@
+import type { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { defineJob, open } from '../../src/index.ts'
 import { forgetLocks } from '../../src/locks/prune-locks.ts'
@@ -50,6 +51,7 @@ test('K2: a lock taken by hand goes to who waits, and its holder hears of it at 
   const listening = t.mill.lock('y', { ttl: '1m', signal: stop.signal }).catch(() => null)
   const waited = other.mill.lock('x', { ttl: '10m' })
   await until(async () => (await t.sql.query('select 1 from lock_waiters')).rows.length === 2)
+  await until(async () => (await listeners(t.sql)) === 2)
   expect(await other.mill.locks.release('x')).toBe(true)
   expect((await waited).token).toBeGreaterThan(held?.token ?? Infinity)
   await until(() => held?.signal.aborted)
@@ -125,3 +127,12 @@ test('K1, K2: the same on an embedded database', { timeout: 60_000 }, async () =
   expect(rows).toEqual([])
   await database.close()
 })
+
+/** Clients of this file's database that hear by now. */
+async function listeners(sql: Client): Promise<number> {
+  const { rows } = await sql.query(
+    `select pid from pg_stat_activity
+     where datname = current_database() and state = 'idle' and query like 'listen %'`,
+  )
+  return rows.length
+}
