@@ -40,7 +40,7 @@ export function benchOptions(words: readonly string[]): BenchOptions {
     jobs: count('--jobs', values.jobs),
     concurrency: values.concurrency.split(',').map((word) => count('--concurrency', word)),
     rounds: count('--rounds', values.rounds),
-    only: values.only.split(','),
+    only: values.only.split(',').map(phase),
     json: values.json,
     isStreams: isStreams(positionals),
   }
@@ -57,4 +57,11 @@ function count(option: string, word: string): number {
   const value = Number(word)
   if (Number.isInteger(value) && value > 0) return value
   throw new RangeError(`${option} got "${word}": give a whole number from 1 up`)
+}
+
+const PHASES = ['memory', 'drain', 'enqueue', 'latency']
+
+function phase(word: string): string {
+  if (PHASES.includes(word)) return word
+  throw new RangeError(`--only got "${word}": name one of ${PHASES.join(', ')}`)
 }

@@ -59,3 +59,9 @@ test('the median of an even number of values lies between the two in the middle'
 test.each([['0'], ['1.5'], ['many']])('--jobs %s is refused', (word) => {
   expect(() => benchOptions(['--jobs', word])).toThrow(`--jobs got "${word}"`)
 })
+
+test('a phase that is none is refused, with those that there are', () => {
+  expect(() => benchOptions(['--only', 'drain,streams'])).toThrow(
+    '--only got "streams": name one of memory, drain',
+  )
+})
