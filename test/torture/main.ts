@@ -3,6 +3,7 @@ import { violationsOf } from './check.ts'
 import { backlogScenario, scaleScenario, snapshotScenario } from './gates.ts'
 import { faultsOf } from './history/faults.ts'
 import { countsText, lifecycle } from './lifecycle.ts'
+import { migrationsUnderFire } from './migrations/scenario.ts'
 import { tortureWords, USAGE } from './options.ts'
 import type { TortureWords } from './options.ts'
 import { outboxText } from './outbox-evidence.ts'
@@ -26,6 +27,7 @@ const SCENARIOS: ReadonlyMap<string, Scenario> = new Map([
   ['schedules', schedulesScenario],
   ['streams', streamsScenario],
   ['outbox', outboxScenario],
+  ['migrations', migrationsScenario],
   ['backlog', backlogScenario],
   ['snapshot', snapshotScenario],
   ['scale', scaleScenario],
@@ -115,6 +117,18 @@ async function outboxScenario(words: TortureWords): Promise<boolean> {
   const report = await outbox({ ...options, senders: 8, keys: 20, killWithin: 4_000 })
   say(outboxText(report))
   return report.violations.length === 0
+}
+
+async function migrationsScenario(words: TortureWords): Promise<boolean> {
+  const options = {
+    seed: seedOf(words),
+    workers: words.number('workers', 3),
+    perSecond: words.number('rate', null),
+    leaseMs: words.number('lease', 3_000),
+    jobs: words.number('jobs', 5_000),
+  }
+  say(`torture: migrations, seed ${options.seed}, ${options.workers} workers of each version`)
+  return migrationsUnderFire(options, say)
 }
 
 const DRAIN_WITHIN = 180_000

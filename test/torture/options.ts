@@ -38,6 +38,14 @@ outbox: eight senders whose transactions commit in any order, and workers killed
   --workers <n>     processes (4)
   --seed <n>        what happens (of the clock)
 
+migrations: from each earlier version of the tables, while workers of that version are at work
+
+  --workers <n>     processes of each version, and as many producers less one (3)
+  --rate <n>        jobs a second of each producer (as fast as they are answered)
+  --jobs <n>        ended before, and by each version beside the other (5000)
+  --lease <ms>      how long a lease lasts (3000)
+  --seed <n>        what is asked for (of the clock)
+
 backlog: what a claim costs beside millions of rows that it has no use for, to an almost empty database
 
   --jobs <n>        ready, due later in better levels, and finished, each; a fifth of unknown kinds (1000000)

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** A program of the torture in a process of its own, over the built package. It ends with this process. */
@@ -25,14 +26,19 @@ export interface ProgramSettings {
   readonly log: string
 }
 
-const RUNNER = fileURLToPath(new URL('../../scripts/run.mjs', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const RUNNER = join(ROOT, 'scripts', 'run.mjs')
 
-/** Starts `worker-process.ts` or `producer-process.ts`; resolves when it says that it is at work. */
+/**
+ * Starts `worker-process.ts` or `producer-process.ts`; resolves when it says that it is at work.
+ * `folder` holds another version of the package with a copy of these programs.
+ */
 export async function startProcess(
   program: 'worker-process.ts' | 'producer-process.ts',
   settings: ProgramSettings,
+  folder: string = ROOT,
 ): Promise<TortureProcess> {
-  const path = fileURLToPath(new URL(program, import.meta.url))
+  const path = join(folder, 'test', 'torture', program)
   const child = spawn(process.execPath, [RUNNER, path, JSON.stringify(settings)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })

@@ -11,6 +11,7 @@ import { committedOrders, createOrders, effectFacts } from './orders.ts'
 import type { ProducerSettings } from './producer-process.ts'
 import { startProcess } from './process.ts'
 import type { ProgramSettings, TortureProcess } from './process.ts'
+import { readSaid } from './said.ts'
 import { FAILURE_LIMIT } from './task.ts'
 import { asksOf, executionsOf, strikeFacts, tableFacts } from './testimony.ts'
 import type { WorkerSettings } from './worker-process.ts'
@@ -23,14 +24,15 @@ export interface Processes {
   readonly url: string
   /** The workers that live. */
   readonly workers: ReadonlySet<TortureProcess>
-  startWorker(): Promise<TortureProcess>
+  /** `folder`: another version of the package, see `startProcess`. */
+  startWorker(folder?: string): Promise<TortureProcess>
   /** SIGKILL, in the midst of whatever it does. */
   killWorker(worker: TortureProcess): Promise<void>
   /** SIGTERM: it lets go of its runs and ends. */
   terminateWorker(worker: TortureProcess): Promise<void>
   /** Stops the process for a while, as a host does that was paused. */
   freezeWorker(worker: TortureProcess, whileDoing: () => Promise<void>): Promise<void>
-  startProducer(settings: Omit<ProducerSettings, keyof ProgramSettings>): Promise<TortureProcess>
+  startProducer(settings: Production, folder?: string): Promise<TortureProcess>
   killProducer(producer: TortureProcess): Promise<void>
   /** Notes what the scenario did by itself, to the server for instance. */
   interrupt(what: Interruption['what'], work: () => Promise<void>): Promise<void>
@@ -38,9 +40,13 @@ export interface Processes {
   untilDrained(ms: number): Promise<void>
   /** Ends the workers and gives what is known. */
   evidence(): Promise<Testimony>
+  /** What the processes warned of, and the errors that they told: for scenarios in which there is nothing to tell. */
+  said(): readonly string[]
   /** Ends what still lives and removes the logs. */
   close(): Promise<void>
 }
+
+type Production = Omit<ProducerSettings, keyof ProgramSettings>
 
 /** On an empty database. */
 export async function processes(
@@ -57,7 +63,8 @@ export async function processes(
   return processesOn(url, options.concurrency)
 }
 
-function processesOn(url: string, concurrency: number): Processes {
+/** On a database with the tables of whatever version, and with those of `createOrders`. */
+export function processesOn(url: string, concurrency: number): Processes {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-torture-'))
   const workers = new Set<TortureProcess>()
   const producers = new Set<TortureProcess>()
@@ -80,9 +87,9 @@ function processesOn(url: string, concurrency: number): Processes {
     interruptions.push({ ...about, from, to })
   }
 
-  async function startWorker(): Promise<TortureProcess> {
+  async function startWorker(folder?: string): Promise<TortureProcess> {
     const settings: WorkerSettings = { url, log: nextLog(), concurrency }
-    const worker = await startProcess('worker-process.ts', settings)
+    const worker = await startProcess('worker-process.ts', settings, folder)
     workers.add(worker)
     return worker
   }
@@ -112,9 +119,9 @@ function processesOn(url: string, concurrency: number): Processes {
         await whileDoing().finally(worker.thaw)
       })
     },
-    async startProducer(settings) {
+    async startProducer(settings, folder) {
       const own = { url, log: nextLog(), ...settings }
-      const producer = await startProcess('producer-process.ts', own)
+      const producer = await startProcess('producer-process.ts', own, folder)
       producers.add(producer)
       return producer
     },
@@ -143,6 +150,7 @@ function processesOn(url: string, concurrency: number): Processes {
         ],
       }
     },
+    said: () => logs.flatMap(readSaid),
     close,
   }
 }

@@ -8,6 +8,7 @@ import type { Orders } from './orders.ts'
 import type { ProgramSettings } from './process.ts'
 import { between, pick, seededRandom } from './random.ts'
 import type { Random } from './random.ts'
+import { saidLog } from './said.ts'
 import { anyTask, plainTask, task } from './task.ts'
 import type { Task } from './task.ts'
 
@@ -41,7 +42,7 @@ interface Production {
 
 async function produce(settings: ProducerSettings): Promise<void> {
   const { url, perSecond, leaseMs } = settings
-  const mill = await open(url, { logger: false })
+  const mill = await open(url, { logger: saidLog(settings.log) })
   const name = `producer-${settings.first}`
   const production = { mill, tell: factLog(settings.log, name), orders: orders(url), leaseMs }
   const stop = shutdownSignal()

@@ -4,6 +4,7 @@ import type { JobEvent, Run } from 'millrace'
 import { factLog } from './history/log.ts'
 import type { FactLog } from './history/log.ts'
 import type { ProgramSettings } from './process.ts'
+import { saidLog } from './said.ts'
 import { perform, task } from './task.ts'
 import type { Task } from './task.ts'
 
@@ -13,7 +14,7 @@ export interface WorkerSettings extends ProgramSettings {
 }
 
 async function work({ url, log, concurrency }: WorkerSettings): Promise<void> {
-  const mill = await open(url, { logger: false })
+  const mill = await open(url, { logger: saidLog(log) })
   const worker = mill.worker({ concurrency })
   const tell = factLog(log, worker.id)
   tell({ what: 'joined', worker: worker.id, concurrency, queues: {}, kinds: {} })
