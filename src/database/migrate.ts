@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { databaseClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
+import { wait } from '../core/wait.ts'
 import { DatabaseError, MigrationError, NotMigratedError } from '../errors.ts'
 import { takeSample } from './clock-sample.ts'
 import type { Session, TransactionSession } from './database.ts'
@@ -65,9 +66,11 @@ interface Context {
   readonly late: boolean
 }
 
-// A step that waits for a table blocks whoever comes after it: it gives up soon and comes back.
-const LOCK_TIMEOUT = '2s'
-const ATTEMPTS = 30
+// A step that waits for a table holds up whoever comes after it: it gives up soon and comes back,
+// after a pause that gives others as much time as it took from them. Two minutes in all.
+const LOCK_TIMEOUT = '1s'
+const PAUSE = 1_000
+const ATTEMPTS = 60
 const BLOCKED = new Set(['55P03', '40P01'])
 
 async function timeOf(session: Session, namespace: Namespace, clock?: Clock): Promise<string> {
@@ -88,7 +91,15 @@ async function nextStep(session: Session, context: Context): Promise<string | un
     } catch (error) {
       if (attempt === ATTEMPTS || !isBlocked(error)) throw error
     }
+    await pause()
   }
+}
+
+/** Real time, whatever clock the history is written by. */
+async function pause(): Promise<void> {
+  const clock = databaseClock()
+  await wait(clock, PAUSE)
+  clock.close()
 }
 
 async function step(

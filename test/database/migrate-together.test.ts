@@ -92,6 +92,46 @@ test('G1: a step does not queue in front of everybody behind a long transaction:
   expect(await running.started).toEqual({ applied: [step.name] })
 })
 
+test('G1: while a step comes back again and again, others have at least a third of the time', async () => {
+  await using database = await freshDatabase()
+  await using session = await sessionOn(database.url)
+  await using holder = await sessionOn(database.url)
+  await using looker = await sessionOn(database.url)
+  await migrateUp(session, place)
+  const id = (await newestReleased()) + 1
+  const step = laterMigration(id, 'alter table millrace.ready add column x int')
+  const migrations = await withLater(step)
+  const looks = { waiting: 0, free: 0, tries: 0 }
+
+  const running = await holder.transaction(async (transaction) => {
+    await transaction.execute('lock table millrace.ready in row exclusive mode')
+    const started = outcome(migrateUp(session, place, { migrations }))
+    let wasWaiting = false
+    // From the first try to the beginning of the third: two tries, and the time after each.
+    await until(async () => {
+      const [row] = await looker.query(WAITING)
+      const isWaiting = row?.['waiting'] === 1
+      if (isWaiting && !wasWaiting) looks.tries += 1
+      wasWaiting = isWaiting
+      if (looks.tries === 0) return false
+      looks[isWaiting ? 'waiting' : 'free'] += 1
+      return looks.tries === 3
+    })
+    return { started }
+  })
+
+  expect(looks.free).toBeGreaterThan(looks.waiting / 2)
+  expect(await running.started).toEqual({ applied: [step.name] })
+})
+
+const WAITING = {
+  name: 'waiting',
+  text: `select count(*)::int4 as waiting from pg_locks
+    where locktype = 'relation' and not granted
+      and database = (select oid from pg_database where datname = current_database())`,
+  values: [],
+}
+
 function outcome(running: Promise<Migrated>): Promise<unknown> {
   return running.catch((error: unknown) => error)
 }
