@@ -39,6 +39,12 @@ test.each([
   expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 0 })
 })
 
+test('E6, replays 4: a number of 20 digits comes back as the number that JavaScript has, digits in a text as they are', async () => {
+  const input = { number: Number('12345678901234567890'), text: '12345678901234567890' }
+  const { id } = await t.mill.enqueue(anything, input)
+  expect(await t.mill.jobs.get(id)).toMatchObject({ input })
+})
+
 test('E6: what a schema refuses is refused with all its issues, before any statement', async () => {
   const kind = defineJob('strict', {
     input: z.object({ to: z.email(), count: z.number().int() }),

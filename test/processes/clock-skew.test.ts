@@ -40,9 +40,11 @@ test('replay 15: of three workers one’s clock is five minutes ahead and one’
       count(*) filter (where f.started_at < j.created_at)::int as before_asked,
       count(*) filter (where j.created_at > now())::int as of_the_future,
       count(*) filter (where f.started_at < j.created_at + interval '8 seconds' and j.payload::text = '{}')::int as early,
+      count(*) filter (where f.started_at > j.created_at + interval '10 seconds' and j.payload::text = '{}')::int as late,
       count(*) filter (where f.finished_at > clock_timestamp() + interval '1 second')::int as ended_later
     from finished f join jobs j on j.id = f.job_id`)
-  expect(rows).toEqual([{ again: 0, before_asked: 0, of_the_future: 0, early: 0, ended_later: 0 }])
+  const none = { again: 0, before_asked: 0, of_the_future: 0, early: 0, late: 0, ended_later: 0 }
+  expect(rows).toEqual([none])
   expect([right, ahead, behind].flatMap((each) => each.of('told'))).toEqual([])
   await assertOnePlace(sql, schema)
   await assertRunsRecordedOnce(sql, schema)

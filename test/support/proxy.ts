@@ -10,6 +10,8 @@ export interface Proxy extends AsyncDisposable {
   freeze(): void
   /** Passes on again what comes from now on. */
   thaw(): void
+  /** Drops for ever whatever comes on the connections made so far; those that come later are passed on. */
+  silence(): void
   /** Resets every connection. */
   reset(): void
   /**
@@ -33,6 +35,7 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
   const sockets = new Set<Socket>()
   let connections = 0
   let isFrozen = false
+  let silenced = 0
   let loss: Loss | undefined
 
   function track(socket: Socket): Socket {
@@ -42,13 +45,14 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
     return socket
   }
 
-  const forward = (from: Socket, to: Socket) => (data: Buffer) => {
-    if (!isFrozen) to.write(data)
-    else from.pause()
+  const forward = (number: number, from: Socket, to: Socket) => (data: Buffer) => {
+    if (isFrozen) from.pause()
+    else if (number > silenced) to.write(data)
   }
 
   const listener = createServer((client) => {
     connections += 1
+    const number = connections
     track(client).once('data', (startup) => {
       const refusal = options.refuse?.(startup)
       if (refusal !== undefined) {
@@ -59,8 +63,8 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
       upstream.write(startup)
       let losing: Loss | undefined
       let tail: Buffer = Buffer.alloc(0)
-      const ask = forward(client, upstream)
-      const answer = forward(upstream, client)
+      const ask = forward(number, client, upstream)
+      const answer = forward(number, upstream, client)
       client.on('data', (data) => {
         if (loss !== undefined && data.includes(loss.text)) [losing, loss] = [loss, undefined]
         ask(data)
@@ -98,6 +102,9 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
     },
     thaw: () => {
       isFrozen = false
+    },
+    silence: () => {
+      silenced = connections
     },
     reset: () => {
       for (const socket of sockets) socket.resetAndDestroy()

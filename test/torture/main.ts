@@ -123,7 +123,7 @@ async function migrationsScenario(words: TortureWords): Promise<boolean> {
   const options = {
     seed: seedOf(words),
     workers: words.number('workers', 3),
-    perSecond: words.number('rate', null),
+    perSecond: words.number('rate', 500),
     leaseMs: words.number('lease', 3_000),
     jobs: words.number('jobs', 5_000),
   }

@@ -41,7 +41,7 @@ outbox: eight senders whose transactions commit in any order, and workers killed
 migrations: from each earlier version of the tables, while workers of that version are at work
 
   --workers <n>     processes of each version, and as many producers less one (3)
-  --rate <n>        jobs a second of each producer (as fast as they are answered)
+  --rate <n>        jobs a second of each producer (500)
   --jobs <n>        ended before, and by each version beside the other (5000)
   --lease <ms>      how long a lease lasts (3000)
   --seed <n>        what is asked for (of the clock)

@@ -109,6 +109,8 @@ test.each<[string, () => unknown, object]>([
   })
   if (job.state !== 'dead' || job.error === null) throw new Error('it was not recorded')
   expect(job.error).toMatchObject(expected)
+  // Whatever was thrown, people can read something.
+  expect(job.error.message).not.toBe('')
   expect(Buffer.byteLength(JSON.stringify(job.error))).toBeLessThan(32_768)
 })
 

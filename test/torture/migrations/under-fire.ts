@@ -19,8 +19,8 @@ export interface FireOptions {
   readonly seed: number
   /** Worker processes of each version, and as many producers less one. */
   readonly workers: number
-  /** Jobs a second of each producer; null: as fast as they are answered. */
-  readonly perSecond: number | null
+  /** Jobs a second of each producer. */
+  readonly perSecond: number
   readonly leaseMs: number
   /** Jobs ended before the migration, and at least as many by each version beside the other. */
   readonly jobs: number
