@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { runProgram } from '../support/program.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -10,16 +10,11 @@ const examples = readdirSync(join(root, 'examples')).filter((name) => name.endsW
 
 test.each(examples)(
   'examples/%s runs as it stands on the built package',
-  { timeout: 90_000 },
-  (name) => {
-    const program = join('examples', name)
-    const done = spawnSync(process.execPath, ['scripts/run.mjs', program], {
-      cwd: root,
-      encoding: 'utf8',
-      timeout: 60_000,
-    })
-    expect({ code: done.status, errors: done.stderr }).toEqual({ code: 0, errors: '' })
-    expect(done.stdout).toContain('completed')
+  { timeout: 120_000 },
+  async (name) => {
+    const { code, out, errors } = await runProgram(join('examples', name))
+    expect({ code, errors }).toEqual({ code: 0, errors: '' })
+    expect(out).toContain('completed')
   },
 )
 

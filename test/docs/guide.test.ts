@@ -12,6 +12,7 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readPage } from '../support/guide.ts'
+import { runProgram } from '../support/program.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const guide = readdirSync(join(root, 'docs/guide')).map((name) => `docs/guide/${name}`)
@@ -79,16 +80,12 @@ test('the guide has programs that run', () => {
 test.each(runnable)(
   '%s runs as it stands, and prints what the page says',
   { timeout: 120_000 },
-  (name, block) => {
+  async (name, block) => {
     const path = join(folder, fileName(name))
     writeFileSync(path, block.program)
-    const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/run.mjs', path], {
-      cwd: root,
-      encoding: 'utf8',
-      timeout: 110_000,
-    })
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-    expect(stdout).toBe(block.output ?? stdout)
+    const { code, out, errors } = await runProgram(path)
+    expect({ code, errors }).toEqual({ code: 0, errors: '' })
+    expect(out).toBe(block.output ?? out)
   },
 )
 

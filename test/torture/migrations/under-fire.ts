@@ -10,6 +10,7 @@ import type { TortureProcess } from '../process.ts'
 import { builtVersion } from './earlier-version.ts'
 import type { EarlierVersion } from './earlier-version.ts'
 import { migrateProcess } from './migrate-process.ts'
+import { openedBy } from './refusal.ts'
 import { endStalls, stallSteps, untilInside, versionOf } from './stalls.ts'
 
 export interface FireOptions {
@@ -86,6 +87,13 @@ async function migrateFirst(url: string, folder: string, newest: number): Promis
   if (code !== 0 || (await versionOf(url)) !== newest) {
     throw new Error(`the earlier version did not make its tables: ${printed}`)
   }
+}
+
+/** Whether a version works with the tables that it makes: a commit between two others may not. */
+export async function isSound(url: string, version: EarlierVersion): Promise<boolean> {
+  const folder = builtVersion(version)
+  await migrateFirst(url, folder, version.newest)
+  return openedBy(folder, url)[0] === 'opened'
 }
 
 interface Crew {
