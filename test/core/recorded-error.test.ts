@@ -172,7 +172,7 @@ describe('replay 5: O2: nothing is too large', () => {
     const wide = Object.fromEntries(Array.from({ length: 1_000_000 }, (_, index) => [index, index]))
     const begun = performance.now()
     expect(bytesOf(recordError(wide))).toBeLessThanOrEqual(LIMIT)
-    expect(performance.now() - begun).toBeLessThan(1_000)
+    expect(performance.now() - begun).toBeLessThan(5_000)
   })
 })
 

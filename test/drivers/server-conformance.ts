@@ -71,7 +71,8 @@ export function serverConformance(engineOn: (url: string) => Engine): void {
     })
 
     test('is one connection, and nothing is left of it after close', async () => {
-      const mine = `select count(*)::int4 as n from pg_stat_activity where application_name like 'millrace leak%'`
+      const mine = `select count(*)::int4 as n from pg_stat_activity
+        where datname = current_database() and application_name like 'millrace leak%'`
       const before = openHandles()
       const engine = engineOn(database.url)
       const session = await engine.connect({ ...OPTIONS, purpose: 'leak' })

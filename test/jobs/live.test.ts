@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { untilBlocked } from '../support/blocked.ts'
 import type { Schema } from '../../src/core/schema.ts'
 import { typed } from '../../src/core/schema.ts'
 import { defineJob } from '../../src/jobs/kind.ts'
@@ -70,12 +71,7 @@ test('races 6: an ask waits for the one before it, and sees what became of its j
   const first = await t.mill.in(held).enqueue(sync, { n: 1 })
   const second = t.mill.enqueue(sync, { n: 2 })
   // At the key, before it looked: a look at the state before the first would be worth nothing.
-  await until(async () => {
-    const { rows } = await t.sql.query(
-      `select 1 from pg_locks where locktype = 'advisory' and not granted`,
-    )
-    return rows.length === 1
-  })
+  await untilBlocked(t.sql)
   await held.query('commit')
   expect(await second).toMatchObject({ id: first.id, outcome: 'replaced' })
   await using worker = t.mill.worker().handle(sync, ({ n }) => runs.enter(String(n)))

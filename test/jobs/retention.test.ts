@@ -87,7 +87,8 @@ test('race 13: a prune that came first makes the redrive wait, and then there is
     const asked = redrive(statements.lane('redrive'), id)
     await until(async () => {
       const { rows } = await t.sql.query(
-        `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%redrive%'`,
+        `select from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock' and query like '%redrive%'`,
       )
       return rows.length === 1
     })

@@ -36,7 +36,7 @@ test('B1: a worker that died between the end of a head and the next turn is made
   await until(() => names.length === 1)
   expect(names).toEqual(['b'])
   // An upper bound for slow machines; the look comes each second.
-  expect(performance.now() - began).toBeLessThan(5_000)
+  expect(performance.now() - began).toBeLessThan(10_000)
 })
 
 test('B1: a head that is cancelled by force passes the turn on, and its run is void', async () => {

@@ -66,7 +66,7 @@ test.each(['listen', 'poll'] as const)(
       await until(() => started.length > before)
       delays.push(performance.now() - resumed)
     }
-    expect(Math.max(...delays)).toBeLessThan(2_500)
+    expect(Math.max(...delays)).toBeLessThan(5_000)
     if (process.env['MEASURE'] === 'yes') process.stdout.write(`${wake}: ${delays.join(' ')} ms\n`)
   },
 )

@@ -140,7 +140,7 @@ test.each<readonly [what: string, options: object, message: string]>([
   // @ts-expect-error: most of these do not compile
   await expect(t.mill.schedule('s', { kind: sweep, ...options })).rejects.toThrow(message)
   // Nothing is searched for long: the longest is the date that does not exist.
-  expect(performance.now() - began).toBeLessThan(2_000)
+  expect(performance.now() - began).toBeLessThan(5_000)
   expect(statements.names).toEqual([])
 })
 

@@ -1,5 +1,6 @@
 import postgres from 'postgres'
 import { expect, test } from 'vitest'
+import { waiting } from '../support/blocked.ts'
 import { LeaseLostError } from '../../src/index.ts'
 import { gate } from '../support/gate.ts'
 import { databaseOfFile, manualSetup, setup } from '../support/mill.ts'
@@ -158,11 +159,13 @@ test('T4, T5: while the move of a batch waits for its commit, a stand-by neither
   // It has asked, was answered, and asks again: nothing waits in the database.
   await until(async () => {
     const { rows } = await other.query(
-      `select from pg_stat_activity where application_name = 'millrace consumers' and state = 'idle' and query like '%consumers%'`,
+      `select from pg_stat_activity
+       where datname = current_database() and application_name = 'millrace consumers'
+         and state = 'idle' and query like '%consumers%'`,
     )
     return rows.length > 0
   })
-  expect((await other.query('select from pg_locks where not granted')).rows).toEqual([])
+  expect(await waiting(other)).toBe(0)
   await sql.query('commit')
   expect((await taking).map(({ offset }) => offset)).toEqual([3])
 })

@@ -73,7 +73,8 @@ test('T3: no more is read ahead than two batches, however long the loop takes', 
   // A first batch of 100, then two of 1 000: what is behind is gone when it is asked for.
   await until(async () => {
     const { rows } = await sql.query(
-      `select from pg_stat_activity where state = 'active' and query like '%events e%'`,
+      `select from pg_stat_activity
+       where datname = current_database() and state = 'active' and query like '%events e%'`,
     )
     return rows.length === 1
   })

@@ -19,7 +19,8 @@ test('T4: a second subscriber of a name stands by, and takes over at once when t
   const isStandingBy = async (): Promise<boolean> =>
     (
       await bench.sql.query(
-        `select from pg_stat_activity where application_name like 'millrace consumers%'`,
+        `select from pg_stat_activity
+         where datname = current_database() and application_name like 'millrace consumers%'`,
       )
     ).rows.length >= 2
   await until(isStandingBy)

@@ -10,3 +10,11 @@ export async function untilBlocked(sql: Client, sessions = 1): Promise<void> {
     return rows.length >= sessions
   })
 }
+
+/** How many sessions of the test's database wait for a lock now. */
+export async function waiting(sql: Client): Promise<number> {
+  const { rows } = await sql.query(
+    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  )
+  return rows.length
+}

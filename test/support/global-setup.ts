@@ -1,4 +1,5 @@
 import type { TestProject } from 'vitest/node'
+import { makeTemplate } from './migrated-template.ts'
 import { startServer } from './postgres-server.ts'
 
 declare module 'vitest' {
@@ -17,6 +18,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     native: process.env['MILLRACE_TEST_NATIVE'],
     settings: { max_connections: '200' },
   })
+  await makeTemplate(server.url())
   project.provide('postgresUrl', server.url())
   return () => server.close()
 }

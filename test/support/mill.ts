@@ -11,6 +11,7 @@ import { openSettings } from '../../src/open-options.ts'
 import type { OpenOptions } from '../../src/open-options.ts'
 import { freshDatabase } from './database.ts'
 import type { FreshDatabase } from './database.ts'
+import { schemaOf, TEMPLATE } from './migrated-template.ts'
 
 /** A client in a schema of its own, and a session beside it that looks at the tables. */
 export interface Setup extends AsyncDisposable {
@@ -46,9 +47,9 @@ afterAll(async () => {
   database = undefined
 })
 
-/** The URL of the one database of this test file, made when first asked for. */
+/** The URL of the one database of this test file, made when first asked for; its first schemas are migrated. */
 export async function databaseOfFile(): Promise<string> {
-  database ??= freshDatabase()
+  database ??= freshDatabase(TEMPLATE)
   return (await database).url
 }
 
@@ -84,7 +85,7 @@ async function build(options: SetupOptions, clock: ManualClock | undefined): Pro
 
 function freshSchema(): string {
   schemas += 1
-  return `t_${schemas}`
+  return schemaOf(schemas)
 }
 
 async function connectTo(url: string, schema: string): Promise<Client> {

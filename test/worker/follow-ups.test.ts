@@ -189,7 +189,8 @@ test('M7: a follow-up whose id or key an open transaction holds delays no other 
   const held = [await mill.enqueue(first, 'id'), await mill.enqueue(first, 'key')]
   await until(async () => {
     const { rows } = await sql.query(
-      `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%"jobs"%'`,
+      `select from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock' and query like '%"jobs"%'`,
     )
     return rows.length > 0
   })

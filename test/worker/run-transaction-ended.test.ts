@@ -147,7 +147,9 @@ test('O4: a transaction of ours that idles longer than the lease is ended by the
       await tx.query(done.insert, [run.id, run.number])
       await until(async () => {
         const { rows } = await bench.sql.query(
-          `select from pg_stat_activity where state = 'idle in transaction' and application_name = 'millrace transaction'`,
+          `select from pg_stat_activity
+           where datname = current_database() and state = 'idle in transaction'
+             and application_name = 'millrace transaction'`,
         )
         return rows.length === 0
       })
