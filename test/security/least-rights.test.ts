@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { grantRole } from '../../src/database/grants.ts'
 import { namespace } from '../../src/database/namespace.ts'
-import { defineJob, migrations, open, typed } from '../../src/index.ts'
+import { defineJob, defineOutbox, migrations, open, typed } from '../../src/index.ts'
 import { collect } from '../support/collect.ts'
 import { freshDatabase } from '../support/database.ts'
 import type { FreshDatabase } from '../support/database.ts'
@@ -45,6 +45,8 @@ test('G1: a role with the rights of `migrate grants` does all that a client does
     dedup: (name) => name,
   })
   const twice = defineJob('twice')
+  const letters = defineOutbox('letters', { message: typed<string>() })
+  const delivered: string[] = []
   const worker = mill
     .worker()
     .handle(greet, (_input, run) => {
@@ -56,6 +58,7 @@ test('G1: a role with the rights of `migrate grants` does all that a client does
     .handle(twice, async (_input, run) =>
       run.transaction(async (tx) => void (await tx.query('select 1'))),
     )
+    .deliver(letters, (letter) => void delivered.push(letter))
   await worker.start()
   const first = await mill.enqueue(greet, 'ada')
   await mill.enqueue(greet, 'ada', { delay: '1h' })
@@ -82,7 +85,17 @@ test('G1: a role with the rights of `migrate grants` does all that a client does
     expect(event.offset).toBe(1)
     break
   }
+  const stop = new AbortController()
+  await mill.consume(orders, { as: 'sums', signal: stop.signal }, async (_events, tx) => {
+    await tx.query('select 1')
+    stop.abort()
+  })
   await mill.streams.trim(orders, { before: 1 })
+  await mill.send(letters, 'one', { key: 'ada' })
+  await mill.send(letters, 'two', { key: 'ada' })
+  await until(() => delivered.length === 2)
+  await mill.outboxes.skip(letters, 'ada')
+  await mill.schedules.list()
   const lock = await mill.lock('one', { ttl: '10s' })
   await lock.renew('20s')
   await lock.release()

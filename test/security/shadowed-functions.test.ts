@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { defineJob, typed } from '../../src/index.ts'
+import { defineJob, defineOutbox, typed } from '../../src/index.ts'
 import { databaseOfFile, setup } from '../support/mill.ts'
 import { runSql } from '../support/sql.ts'
 import { orders } from '../support/streams.ts'
@@ -42,8 +42,17 @@ test('a function that somebody put in the way is not called by our statements', 
   const greet = defineJob('greet', { input: typed<string>(), dedup: (name) => name })
   await t.mill.enqueueMany(greet, ['ada', 'bob', 'ada'])
   await t.mill.publish(orders, { n: 1 })
-  const worker = t.mill.worker().handle(greet, () => undefined)
+  const letters = defineOutbox('letters', { message: typed<string>() })
+  const delivered: string[] = []
+  const worker = t.mill
+    .worker()
+    .handle(greet, () => undefined)
+    .deliver(letters, (letter) => void delivered.push(letter))
   await worker.start()
+  await t.mill.schedule('soon', { every: '1h', kind: defineJob('swept') })
+  await t.mill.schedules.runNow('soon')
+  await t.mill.send(letters, 'one', { key: 'ada' })
+  await until(() => delivered.length === 1)
   await until(
     async () => (await t.mill.jobs.list({ state: 'completed' }).page()).items.length === 2,
   )

@@ -15,7 +15,7 @@ test('G1, replays 31: migrated under the load of an earlier version, killed insi
   if (oldest === undefined) return skip(NO_HISTORY)
   await using database = await freshDatabase()
   const to = thisVersion()
-  const load = { seed: 1, workers: 2, perSecond: 300, leaseMs: LEASE_MS, jobs: 300 }
+  const load = { seed: 1, workers: 2, perSecond: 300, leaseMs: LEASE_MS, jobs: 200 }
   const report = await underFire(database.url, { ...load, from: oldest, to })
 
   expect(report.said).toEqual([])

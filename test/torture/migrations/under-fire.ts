@@ -75,9 +75,16 @@ export async function underFire(url: string, options: FireOptions): Promise<Fire
   }
 }
 
+/** Whether a version works with the tables that it makes: a commit between two others may not. */
+export async function isSound(url: string, version: EarlierVersion): Promise<boolean> {
+  const folder = builtVersion(version)
+  await migrateFirst(url, folder, version.newest)
+  return openedBy(folder, url)[0] === 'opened'
+}
+
 const CONCURRENCY = 20
 /** Seconds that each command of a step takes longer. */
-const STALL = 0.1
+const STALL = 0.05
 const DRAIN_WITHIN = 180_000
 /** The first number of the producers that come later. */
 const FAR = 1_000_000_000
@@ -87,13 +94,6 @@ async function migrateFirst(url: string, folder: string, newest: number): Promis
   if (code !== 0 || (await versionOf(url)) !== newest) {
     throw new Error(`the earlier version did not make its tables: ${printed}`)
   }
-}
-
-/** Whether a version works with the tables that it makes: a commit between two others may not. */
-export async function isSound(url: string, version: EarlierVersion): Promise<boolean> {
-  const folder = builtVersion(version)
-  await migrateFirst(url, folder, version.newest)
-  return openedBy(folder, url)[0] === 'opened'
 }
 
 interface Crew {
