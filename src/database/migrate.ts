@@ -91,15 +91,7 @@ async function nextStep(session: Session, context: Context): Promise<string | un
     } catch (error) {
       if (attempt === ATTEMPTS || !isBlocked(error)) throw error
     }
-    await pause()
   }
-}
-
-/** Real time, whatever clock the history is written by. */
-async function pause(): Promise<void> {
-  const clock = databaseClock()
-  await wait(clock, PAUSE)
-  clock.close()
 }
 
 async function step(
@@ -114,13 +106,24 @@ async function step(
   refuse(context, found.applied)
   const next = nextMigration(context, found.applied)
   if (next === undefined) return undefined
+  await transaction.execute('savepoint step')
   try {
     if (!found.hasHistory) await prepare(transaction, namespace, found.hasSchema)
     await apply(transaction, context, next)
   } catch (error) {
+    if (isBlocked(error)) await letOthersWork(transaction)
     throw new MigrationError(next.name, reason(error, namespace), { cause: error })
   }
   return next.name
+}
+
+// What the step had taken is given back, its turn among starters is not: the next of them would be in
+// everybody's way at once. Real time, whatever clock the history is written by.
+async function letOthersWork(transaction: TransactionSession): Promise<void> {
+  await transaction.execute('rollback to savepoint step')
+  const clock = databaseClock()
+  await wait(clock, PAUSE)
+  clock.close()
 }
 
 // A role's own statement_timeout is meant for an application's queries, not for building an index.
