@@ -40,7 +40,8 @@ test('C5: runs that began go on when their queue is paused', async () => {
   expect(await mill.jobs.get(behind.id)).toMatchObject({ state: 'pending', waiting: 'due' })
 })
 
-test.each(['listen', 'poll'] as const)(
+// They wait for the most part: beside each other.
+test.concurrent.each(['listen', 'poll'] as const)(
   'C5: another client learns a pause and a resume within a second (%s)',
   async (wake) => {
     await using t = await setup({ wake })

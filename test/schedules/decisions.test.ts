@@ -141,7 +141,8 @@ test('S4: prune removes what is not declared, of one application where its names
   await expect(schedules.prune([], { prefx: 'a' })).rejects.toThrow('Did you mean prefix?')
 })
 
-test.each(['listen', 'poll'] as const)(
+// They wait for the most part: beside each other.
+test.concurrent.each(['listen', 'poll'] as const)(
   'S4: every worker learns of a new schedule, a pause, a change and a removal within a second (%s)',
   async (wake) => {
     await using t = await setup({ wake })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { CancelledError, defineJob, LeaseLostError, typed } from '../../src/index.ts'
 import type { Run } from '../../src/index.ts'
-import { setup } from '../support/mill.ts'
+import { manualSetup, setup } from '../support/mill.ts'
 import type { Setup } from '../support/mill.ts'
 import { watchStatements } from '../support/statements.ts'
 import { until } from '../support/until.ts'
@@ -82,15 +82,20 @@ test.each(LISTENER_OR_NOT)(
 )
 
 test('X1: a cancel that nobody announced, or that was missed, is found while the run lives', async () => {
-  await using bench = await setup()
+  await using bench = await manualSetup()
   using statements = watchStatements(bench.schema)
   const { id, heard } = await begin(bench)
   await until(() => isListening(bench))
-  await statements.quiet(1_200)
+  await statements.quiet()
   await bench.sql.query(
     `update leases set cancel_requested_at = now(), cancel_by = 'sql' where job_id = $1`,
     [id],
   )
+  // It looks every ten seconds while a listener hears.
+  await until(() => {
+    bench.clock.advance(1_000)
+    return statements.count('cancelled_runs') > 0
+  })
   expect((await heard).reason).toMatchObject({ code: 'CANCELLED', by: 'sql' })
 })
 

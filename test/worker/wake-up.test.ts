@@ -74,7 +74,8 @@ test('C7: a job due later than any timer holds does not make the worker spin', a
   await statements.quiet(500)
 })
 
-test.each(LISTENER_OR_NOT)(
+// They wait for the most part: beside each other.
+test.concurrent.each(LISTENER_OR_NOT)(
   'race 18: due rows that an open transaction locked start soon after it rolls back, with $wake',
   async (options) => {
     await using bench = await idleWorker(options)
