@@ -64,6 +64,27 @@ test.each<readonly [how: string, which: (id: string) => string | JobFilter, forc
   await assertRunsRecordedOnce(sql, schema)
 })
 
+test.each([false, true])(
+  'race 2: a cancel and a redrive at once: whatever they answer is what is there (force %s)',
+  async (force) => {
+    await using bench = await setup()
+    await using other = await setup({ schema: bench.schema })
+    const { mill, sql, schema } = bench
+    const jobs = await mill.enqueueMany(visit, Array<string>(40).fill('x'))
+    await mill.jobs.cancel(jobs.map(({ id }) => id))
+    for (const { id } of jobs) {
+      const [redriven, cancelled] = await Promise.all([
+        other.mill.jobs.retry(id),
+        mill.jobs.cancel(id, { ...asked, force }),
+      ])
+      expect(redriven.applied).toBe(1)
+      const state = cancelled.applied === 0 ? 'pending' : 'cancelled'
+      expect(await mill.jobs.get(id)).toMatchObject({ state })
+    }
+    await assertOnePlace(sql, schema)
+  },
+)
+
 test('race 2: a filter that names pending jobs lets one go that was claimed meanwhile', async () => {
   await using bench = await setup()
   const { mill, sql, schema } = bench
