@@ -2,7 +2,7 @@ import { engineFor } from './database/connect.ts'
 import type { Database } from './database/connect.ts'
 import type { Engine, Session } from './database/database.ts'
 import { grantRole, grantStatements } from './database/grants.ts'
-import { migrateUp } from './database/migrate.ts'
+import { migrateUp, MIGRATION_TIMEOUT } from './database/migrate.ts'
 import type { Migrated } from './database/migrate.ts'
 import { exportMigrations } from './database/migration-export.ts'
 import { migrationStatus } from './database/migration-status.ts'
@@ -60,9 +60,6 @@ export function migrations(database: Database, options: MigrationsOptions = {}):
   return new OwnMigrations(database, namespace(options.schema, options.prefix))
 }
 
-// An index on a large table takes its time; whoever waits behind another starter waits as long.
-const TIMEOUT = 3_600_000
-
 class OwnMigrations implements Migrations {
   readonly #database: Database
   readonly #namespace: Namespace
@@ -107,7 +104,7 @@ class OwnMigrations implements Migrations {
     if (known !== undefined && !known.isLost) return known
     this.#engine ??= engineFor(this.#database)
     const engine = await this.#engine
-    this.#session = engine.connect({ purpose: 'migrate', timeoutMs: TIMEOUT })
+    this.#session = engine.connect({ purpose: 'migrate', timeoutMs: MIGRATION_TIMEOUT })
     return this.#session
   }
 }

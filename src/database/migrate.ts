@@ -42,6 +42,9 @@ export interface Migrated {
   readonly applied: readonly string[]
 }
 
+/** For the session: an index on a large table takes its time; whoever waits behind another starter waits as long. */
+export const MIGRATION_TIMEOUT = 3_600_000
+
 /** Throws `NotMigratedError` where the history must be understood first, `MigrationError` when a step fails. */
 export async function migrateUp(
   session: Session,

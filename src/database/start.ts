@@ -4,7 +4,7 @@ import { NotMigratedError } from '../errors.ts'
 import { checkDatabase } from './check.ts'
 import { takeSample } from './clock-sample.ts'
 import type { Engine } from './database.ts'
-import { migrateUp } from './migrate.ts'
+import { migrateUp, MIGRATION_TIMEOUT } from './migrate.ts'
 import type { Namespace } from './namespace.ts'
 
 /** What must be so before a client does anything: its clock is set, and the tables are those it needs. */
@@ -24,7 +24,11 @@ export function timingOf(manual: Clock | undefined): Timing {
   return { clock, databaseClock: clock }
 }
 
-/** The start check; the clock is set before anything asks it, since it never goes back. */
+/**
+ * The start check; the clock is set before anything asks it, since it never goes back. With `auto`
+ * whatever is found is given to the migrations, on a session of their own: a step may take as long as
+ * an index takes to build, and so may the wait for another starter's.
+ */
 export async function startCheck(
   engine: Engine,
   place: Namespace,
@@ -33,9 +37,21 @@ export async function startCheck(
   const session = await engine.connect({ purpose: 'check', timeoutMs: STATEMENT_TIMEOUT })
   try {
     if (options.clock !== null) await takeSample(session, options.clock, place)
-    if (options.migrate === 'auto') await migrateUp(session, place)
-    const problems = await checkDatabase(session, place)
+    let problems = await checkDatabase(session, place)
+    if (problems.length > 0 && options.migrate === 'auto') {
+      await migrate(engine, place)
+      problems = await checkDatabase(session, place)
+    }
     if (problems.length > 0) throw new NotMigratedError(place.schema, problems)
+  } finally {
+    await session.close()
+  }
+}
+
+async function migrate(engine: Engine, place: Namespace): Promise<void> {
+  const session = await engine.connect({ purpose: 'migrate', timeoutMs: MIGRATION_TIMEOUT })
+  try {
+    await migrateUp(session, place)
   } finally {
     await session.close()
   }

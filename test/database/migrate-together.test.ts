@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
+import { engineFor } from '../../src/database/connect.ts'
+import type { Engine } from '../../src/database/database.ts'
 import { migrateUp } from '../../src/database/migrate.ts'
 import type { Migrated } from '../../src/database/migrate.ts'
 import { namespace } from '../../src/database/namespace.ts'
+import { startCheck } from '../../src/database/start.ts'
 import { freshDatabase } from '../support/database.ts'
 import { sessionOn } from '../support/migrated.ts'
 import { laterMigration, newestReleased, withLater } from '../support/migrations.ts'
@@ -72,6 +75,28 @@ test('G1: who waits behind a killed run goes on by itself', async () => {
   expect(await second).toEqual({ applied: [quick.name] })
 })
 
+test('G1: clients that migrate at their start take their time, and wait for each other however long a step takes', async () => {
+  await using database = await freshDatabase()
+  await using engine = impatient(await engineFor(database.url))
+  // The first step lasts three times as long as a statement of theirs may.
+  await runSql(
+    database.url,
+    `create function public.stall() returns event_trigger language plpgsql
+       as 'begin perform pg_sleep(1.5); end';
+     create event trigger stall on ddl_command_end when tag in ('CREATE SCHEMA')
+       execute function public.stall()`,
+  )
+  const start = () => startCheck(engine, place, { migrate: 'auto', clock: null })
+
+  await Promise.all([start(), start()])
+
+  const history = await runSql(
+    database.url,
+    'select count(*)::int as steps from millrace.migrations',
+  )
+  expect(history).toEqual([{ steps: await newestReleased() }])
+})
+
 test('G1: a step does not queue in front of everybody behind a long transaction: it comes back', async () => {
   await using database = await freshDatabase()
   await using session = await sessionOn(database.url)
@@ -135,6 +160,18 @@ const WAITING = {
     where locktype = 'relation' and not granted
       and database = (select oid from pg_database where datname = current_database())`,
   values: [],
+}
+
+/** Gives up after half a second where others wait for half a minute. */
+function impatient(engine: Engine): Engine {
+  return {
+    driver: engine.driver,
+    isSingleConnection: engine.isSingleConnection,
+    connect: (options) => engine.connect({ ...options, timeoutMs: options.timeoutMs / 60 }),
+    listen: (channel, handlers) => engine.listen(channel, handlers),
+    close: () => engine.close(),
+    [Symbol.asyncDispose]: () => engine.close(),
+  }
 }
 
 function outcome(running: Promise<Migrated>): Promise<unknown> {
