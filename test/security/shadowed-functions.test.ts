@@ -54,7 +54,8 @@ test('a function that somebody put in the way is not called by our statements', 
   await t.mill.send(letters, 'one', { key: 'ada' })
   await until(() => delivered.length === 1)
   await until(
-    async () => (await t.mill.jobs.list({ state: 'completed' }).page()).items.length === 2,
+    async () =>
+      (await t.mill.jobs.list({ kind: greet, state: 'completed' }).page()).items.length === 2,
   )
   await worker.stop()
   await t.mill.jobs.stats()
