@@ -47,15 +47,26 @@ function report({ passed, failed = 0, pending = 0, success = failed === 0 }: Cou
   }
 }
 
+const testFile = (name: string): string => join(packageFolder, 'test', name)
+
 test('every failure is told once more before the line', () => {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-counts-'))
-  const file = (name: string) => join(packageFolder, 'test', name)
   const passed = { status: 'passed', fullName: 'holds', failureMessages: [] }
   const failed = { status: 'failed', fullName: 'E1: is kept', failureMessages: ['gone\n  at x'] }
   const testResults = [
-    { name: file('a.test.ts'), status: 'passed', message: '', assertionResults: [passed] },
-    { name: file('b.test.ts'), status: 'failed', message: '', assertionResults: [passed, failed] },
-    { name: file('c.test.ts'), status: 'failed', message: 'no such module', assertionResults: [] },
+    { name: testFile('a.test.ts'), status: 'passed', message: '', assertionResults: [passed] },
+    {
+      name: testFile('b.test.ts'),
+      status: 'failed',
+      message: '',
+      assertionResults: [passed, failed],
+    },
+    {
+      name: testFile('c.test.ts'),
+      status: 'failed',
+      message: 'no such module',
+      assertionResults: [],
+    },
   ]
   try {
     const written = { ...report({ passed: 2, failed: 1 }), testResults }
