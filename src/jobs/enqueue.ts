@@ -6,7 +6,7 @@ import { repeat } from '../database/repeat.ts'
 import type { Ask } from './ask.ts'
 import { bulkEnqueue } from './bulk-enqueue.ts'
 import { enqueuedJobs } from './enqueue-statements.ts'
-import { answers, bytesOf, insertRows, passesForKeys, untilOutlasted } from './insert.ts'
+import { answers, bytesOf, insertFor, passesForKeys, untilOutlasted } from './insert.ts'
 import type { EnqueueResult, JournalEntry } from './job.ts'
 import { isKeyed } from './keyed-ask.ts'
 import type { KeyedAsk } from './keyed-ask.ts'
@@ -27,7 +27,7 @@ export interface Enqueuer {
    * that is still open, and then the statement waits for its end: asks with such ids go apart, so
    * that nobody else waits with them.
    */
-  enqueue(ask: Ask, hasGivenId: boolean): Promise<EnqueueResult>
+  enqueue(ask: Ask): Promise<EnqueueResult>
   /** Any number of asks, all or nothing. */
   enqueueMany(asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]>
   /** The same on the caller's transaction. */
@@ -80,7 +80,8 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
     await repeat({ clock, until }, async (isUncertain) => {
       if (isUncertain) await lookUp()
       if (left.length === 0) return
-      record(await insertRows(lane, left, { hint_until: hintUntil(), now: askedAt }))
+      const insert = insertFor(left, isUncertain)
+      record(await insert(lane, left, { hint_until: hintUntil(), now: askedAt }))
       // An earlier try that was still under way at the first look has ended: this one waited for it.
       if (isUncertain && left.length > 0) await lookUp()
     })
@@ -120,15 +121,16 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
   }
 
   const written: Enqueuer = {
-    enqueue(ask, hasGivenId) {
+    enqueue(ask) {
       if (isKeyed(ask)) return track(enqueueOneKeyed(ask))
-      return (hasGivenId ? apart : batches).add(ask)
+      return (ask.hasGivenId ? apart : batches).add(ask)
     },
     enqueueMany: (asks) => track(bulk.own(asks)),
     async enqueueOn(runner, ask) {
       const askedAt = instantText(clock.now())
       if (isKeyed(ask)) return keyed(runner, ask, { askedAt, isUncertain: false })
-      const inserted = await insertRows(runner, [ask], { hint_until: hintUntil() })
+      const insert = insertFor([ask], false)
+      const inserted = await insert(runner, [ask], { hint_until: hintUntil() })
       return { id: ask.id, outcome: inserted.has(ask.id) ? 'inserted' : 'kept', asked: ask.id }
     },
     enqueueManyOn: bulk.on,
