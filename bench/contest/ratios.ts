@@ -1,17 +1,18 @@
 import { contenderIn, SYSTEMS } from './contenders.ts'
-import type { Mode, System } from './contenders.ts'
+import type { Contender, Mode, System } from './contenders.ts'
 import { medianOf } from './samples.ts'
 import type { Figure, Phase, Sample } from './samples.ts'
 
 /** Null where the run did not measure both sides. */
 export type Measure = (samples: readonly Sample[]) => number | null
 
-/** Millrace's figure over that of another system, both as they are best in this phase. */
-export function ratio(phase: Phase, figure: Figure, system: System): Measure {
+/** Millrace's figure over that of another system, as it is best in this phase or as it is named. */
+export function ratio(phase: Phase, figure: Figure, other: System | Contender): Measure {
+  const named = typeof other === 'string' ? { system: other } : other
   return (samples) =>
     divided(
       figureOf(samples, 'millrace', { phase, figure }),
-      figureOf(samples, system, { phase, figure }),
+      figureOf(samples, named.system, { phase, figure, ...named }),
     )
 }
 
