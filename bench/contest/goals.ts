@@ -7,8 +7,7 @@ import {
   ratio,
   walAgainst,
 } from './ratios.ts'
-import type { Mode } from './contenders.ts'
-import type { Measure } from './ratios.ts'
+import type { Measure, Pair } from './ratios.ts'
 import type { Sample } from './samples.ts'
 import { markdown } from './tables.ts'
 
@@ -129,16 +128,17 @@ export const GOALS: readonly Goal[] = [
 ]
 
 function latencyGoals(figure: 'p50' | 'p99'): readonly Goal[] {
-  const goal = (against: string, mode: Mode): Goal => ({
-    what: `latency ${figure}`,
+  const goal = (against: string, { own, mode }: Pick<Pair, 'own' | 'mode'>): Goal => ({
+    what: own === 'apart' ? `latency ${figure}, worker apart` : `latency ${figure}`,
     against,
     bound: atMost(0.6),
-    measure: ratio('latency', figure, { system: 'graphile-worker', mode }),
+    measure: ratio('latency', figure, { system: 'graphile-worker', mode, own }),
   })
   return [
-    goal('graphile-worker, defaults', 'defaults'),
-    goal('graphile-worker, best', 'best'),
-    goal('graphile-worker, no local queue', 'prompt'),
+    goal('graphile-worker, defaults', { own: 'prompt', mode: 'defaults' }),
+    goal('graphile-worker, best', { own: 'prompt', mode: 'best' }),
+    goal('graphile-worker, no local queue', { own: 'prompt', mode: 'prompt' }),
+    goal('graphile-worker, best', { own: 'apart', mode: 'best' }),
   ]
 }
 

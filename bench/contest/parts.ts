@@ -39,9 +39,11 @@ const MODES: Readonly<Record<Part, readonly Mode[]>> = {
   idle: ['defaults'],
 }
 
-// What it is when set up for a backlog, and as installed: few set a queue up for single jobs alone.
+// A worker apart from its producer cannot start a job as it is written. And what a queue is when set up
+// for a backlog, and as installed: few set one up for single jobs alone.
 const BESIDE: Readonly<Partial<Record<Part, readonly Contender[]>>> = {
   latency: [
+    { system: 'millrace', mode: 'apart' },
     { system: 'graphile-worker', mode: 'best' },
     { system: 'graphile-worker', mode: 'defaults' },
   ],

@@ -6,14 +6,19 @@ import type { Figure, Phase, Sample } from './samples.ts'
 /** Null where the run did not measure both sides. */
 export type Measure = (samples: readonly Sample[]) => number | null
 
-/** Millrace's figure over that of another system, as it is best in this phase or as it is named. */
-export function ratio(phase: Phase, figure: Figure, other: System | Contender): Measure {
-  const named = typeof other === 'string' ? { system: other } : other
-  return (samples) =>
-    divided(
-      figureOf(samples, 'millrace', { phase, figure }),
-      figureOf(samples, named.system, { phase, figure, ...named }),
-    )
+/** Another system in a mode, and the mode of Millrace beside it. */
+export interface Pair extends Contender {
+  readonly own: Mode
+}
+
+/** Millrace's figure over that of another system, both as they are best in this phase or as they are named. */
+export function ratio(phase: Phase, figure: Figure, other: System | Pair): Measure {
+  const asked = { phase, figure }
+  const pair = typeof other === 'string' ? null : other
+  const own = pair === null ? asked : { ...asked, mode: pair.own }
+  const theirs = pair === null ? asked : { ...asked, mode: pair.mode }
+  const system = typeof other === 'string' ? other : other.system
+  return (samples) => divided(figureOf(samples, 'millrace', own), figureOf(samples, system, theirs))
 }
 
 /** Millrace's rate over that of the fastest peer that was measured. */

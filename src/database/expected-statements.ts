@@ -29,6 +29,7 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   ended_jobs: 'text → text',
   enqueue_jobs: 'text, text, text → integer',
   enqueue_missing_jobs: 'text, text, text → text',
+  enqueue_starting_jobs: 'text, text, text → integer',
   enqueued_jobs: 'text, text → text',
   event_offset_of: 'text, text → double precision',
   expire_jobs: 'text, text → text, text, text, integer',

@@ -105,6 +105,48 @@ select sent::int4 as hinted
 from hints`,
 )
 
+/** An ask, and who starts it as it is written; not there: it goes into line. */
+export interface StartingRow extends AskRow {
+  readonly worker?: string
+}
+
+// The same, for a batch of which some begin at once: their place is a lease of the resting worker,
+// as a claim would have made it (L2). Nobody is hinted at those.
+export const enqueueStartingJobs: Statement<EnqueueParams, { hinted: number }> = statement(
+  'enqueue_starting_jobs',
+  `
+with x as materialized (
+  select *
+  from json_to_recordset($asks::text::json) as a(${ASK_COLUMNS}, worker text
+  )
+),
+body as (
+  insert into millrace.jobs (${BODY_COLUMNS})
+  select ${BODY}
+  from x
+),
+place as (
+  insert into millrace.ready (${PLACE_COLUMNS})
+  select ${PLACE}
+  from x a
+  where worker is null
+  returning queue, due_at
+),
+leased as (
+  insert into millrace.leases (
+    job_id, worker, queue, kind, priority, started_at, lease_ends_at, due_at, lease_ms, run, failures
+  )
+  select
+    id, worker, queue, kind, priority, $now::text::timestamptz,
+    $now::text::timestamptz + lease_ms * interval '1 millisecond', $now::text::timestamptz, lease_ms, 1, 0
+  from x
+  where worker is not null
+),
+${hintsOf('place')}
+select sent::int4 as hinted
+from hints`,
+)
+
 export const enqueueMissingJobs: Statement<EnqueueParams, { id: string }> = statement(
   'enqueue_missing_jobs',
   `

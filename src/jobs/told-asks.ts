@@ -40,6 +40,7 @@ export function toldAsks(enqueuer: Enqueuer, events: JobEvents): Enqueuer {
     enqueueMany: (asks) => many(asks, enqueuer.enqueueMany, false),
     enqueueOn: (runner, ask) => one(ask, enqueuer.enqueueOn(runner, ask), true),
     enqueueManyOn: (runner, asks) => many(asks, (all) => enqueuer.enqueueManyOn(runner, all), true),
+    starters: enqueuer.starters,
     idle: enqueuer.idle,
   }
 }

@@ -6,7 +6,12 @@ import { rescheduleJobs } from '../../src/jobs/reschedule-statements.ts'
 import { endedJobs } from '../../src/jobs/wait-statements.ts'
 import { cancelledRuns } from '../../src/worker/cancel-statements.ts'
 import { lookAtKey, mergeIntoKey } from '../../src/jobs/dedup-statements.ts'
-import { enqueuedJobs, enqueueJobs, enqueueMissingJobs } from '../../src/jobs/enqueue-statements.ts'
+import {
+  enqueuedJobs,
+  enqueueJobs,
+  enqueueMissingJobs,
+  enqueueStartingJobs,
+} from '../../src/jobs/enqueue-statements.ts'
 import { getJob, listJobsNewest, listJobsOldest } from '../../src/jobs/inspect-statements.ts'
 import { pruneThrottles, throttleAsk } from '../../src/jobs/key-statements.ts'
 import { placeIndependent, placeKeyed } from '../../src/jobs/place-statements.ts'
@@ -187,6 +192,7 @@ export const SAMPLES: readonly PlanSample[] = [
   hot(heldLeases, { runs, worker }, ['leases_pkey']),
   hot(lapsedLeases, { mark: '-infinity', until: now, most: 500 }, ['leases_end', 'jobs_pkey']),
   hot(enqueueJobs, { asks, hint_until: now, now }, []),
+  hot(enqueueStartingJobs, { asks, hint_until: now, now }, []),
   hot(enqueueMissingJobs, { asks, hint_until: now, now }, []),
   rare(placeKeyed, { asks: keyedAsks, ...asked }, [
     'ready_key',

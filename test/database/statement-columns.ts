@@ -15,7 +15,12 @@ import * as lockAdmin from '../../src/locks/lock-admin-statements.ts'
 import * as locks from '../../src/locks/lock-statements.ts'
 import * as waiting from '../../src/jobs/wait-statements.ts'
 import { cancelledRuns } from '../../src/worker/cancel-statements.ts'
-import { enqueuedJobs, enqueueJobs, enqueueMissingJobs } from '../../src/jobs/enqueue-statements.ts'
+import {
+  enqueuedJobs,
+  enqueueJobs,
+  enqueueMissingJobs,
+  enqueueStartingJobs,
+} from '../../src/jobs/enqueue-statements.ts'
 import { getJob, listJobsNewest, listJobsOldest } from '../../src/jobs/inspect-statements.ts'
 import {
   expiredJobs,
@@ -152,6 +157,7 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(savepoints.rollBackToSavepoint, {}),
     columnsOf(savepoints.releaseSavepoint, {}),
     columnsOf(enqueueJobs, { hinted: 'int4' }),
+    columnsOf(enqueueStartingJobs, { hinted: 'int4' }),
     columnsOf(enqueueMissingJobs, { id: 'text' }),
     columnsOf(enqueuedJobs, { id: 'text' }),
     columnsOf(places.placeKeyed, { id: 'text' }),
