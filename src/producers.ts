@@ -25,7 +25,10 @@ export interface Producers {
   /** On a transaction of the caller's library; `holder` is what its calls take turns on: his own object. */
   on(transaction: Queryable, holder: object): Producer
   /** What a run does through its worker, as the client itself would. */
-  readonly forRuns: Pick<WorkerContext, 'prepareAsk' | 'writeAsks' | 'writeAsk' | 'producerOn'>
+  readonly forRuns: Pick<
+    WorkerContext,
+    'prepareAsk' | 'starters' | 'writeAsks' | 'writeAsk' | 'producerOn'
+  >
 }
 
 export interface ProducersOptions {
@@ -74,6 +77,7 @@ export function producers(options: ProducersOptions): Producers {
     forRuns: {
       prepareAsk: (kind, input, given) =>
         prepareAsk(kind, input, { options: given, now: now(), maxPayload, queues }),
+      starters: enqueuer.starters,
       writeAsk: enqueuer.enqueueOn,
       writeAsks: (runner, asks) => enqueuer.enqueueManyOn(runner, each(asks)),
       producerOn: (transaction) => on(transaction, transaction, () => undefined),

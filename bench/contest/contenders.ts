@@ -1,7 +1,7 @@
 /**
  * A system in one of its configurations. `best`: for a backlog. `lean`: the same, nothing kept of
  * what completed. `steady`: for a constant load. `prompt`: for single jobs. `concurrent`: 24 runs at
- * once and nothing else. `defaults`: as installed. What they are is in each system's module.
+ * once and nothing else. `apart`: for single jobs, the worker with a client of its own. `defaults`: as installed. What they are is in each system's module.
  */
 export interface Contender {
   readonly system: System
@@ -9,7 +9,7 @@ export interface Contender {
 }
 
 export type System = 'millrace' | 'graphile-worker' | 'pg-boss' | 'bullmq' | 'bare-loop'
-export type Mode = 'best' | 'lean' | 'steady' | 'prompt' | 'concurrent' | 'defaults'
+export type Mode = 'best' | 'lean' | 'steady' | 'prompt' | 'apart' | 'concurrent' | 'defaults'
 
 export interface SystemFacts {
   /** A file URL. */
@@ -28,7 +28,7 @@ export const SYSTEMS: Readonly<Record<System, SystemFacts>> = {
     module: at('contest/millrace.mjs'),
     store: 'postgres',
     isPeer: false,
-    modes: ['lean', 'prompt', 'defaults'],
+    modes: ['lean', 'prompt', 'apart', 'defaults'],
   },
   'graphile-worker': {
     module: at('peers/graphile-worker.mjs'),

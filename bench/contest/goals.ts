@@ -7,7 +7,7 @@ import {
   ratio,
   walAgainst,
 } from './ratios.ts'
-import type { Measure } from './ratios.ts'
+import type { Measure, Pair } from './ratios.ts'
 import type { Sample } from './samples.ts'
 import { markdown } from './tables.ts'
 
@@ -87,18 +87,8 @@ export const GOALS: readonly Goal[] = [
     bound: atLeast(1.6),
     measure: againstBest('bulk', 'any'),
   },
-  {
-    what: 'latency p50',
-    against: 'graphile-worker',
-    bound: atMost(0.6),
-    measure: ratio('latency', 'p50', 'graphile-worker'),
-  },
-  {
-    what: 'latency p99',
-    against: 'graphile-worker',
-    bound: atMost(0.6),
-    measure: ratio('latency', 'p99', 'graphile-worker'),
-  },
+  ...latencyGoals('p50'),
+  ...latencyGoals('p99'),
   {
     what: 'WAL per job',
     against: `in-place layout, ${IN_PLACE_WAL} B`,
@@ -136,6 +126,21 @@ export const GOALS: readonly Goal[] = [
     measure: memoryRatio,
   },
 ]
+
+function latencyGoals(figure: 'p50' | 'p99'): readonly Goal[] {
+  const goal = (against: string, { own, mode }: Pick<Pair, 'own' | 'mode'>): Goal => ({
+    what: own === 'apart' ? `latency ${figure}, worker apart` : `latency ${figure}`,
+    against,
+    bound: atMost(0.6),
+    measure: ratio('latency', figure, { system: 'graphile-worker', mode, own }),
+  })
+  return [
+    goal('graphile-worker, defaults', { own: 'prompt', mode: 'defaults' }),
+    goal('graphile-worker, best', { own: 'prompt', mode: 'best' }),
+    goal('graphile-worker, no local queue', { own: 'prompt', mode: 'prompt' }),
+    goal('graphile-worker, best', { own: 'apart', mode: 'best' }),
+  ]
+}
 
 export type Verdict = 'met' | 'NOT MET' | 'not measured'
 

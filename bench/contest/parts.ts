@@ -16,11 +16,13 @@ export function contendersOf(part: Part, options: ContestOptions): readonly Cont
   const systems = POSTGRES_ONLY.has(part)
     ? options.systems.filter((system) => SYSTEMS[system].store === 'postgres')
     : options.systems
-  return MODES[part].flatMap((mode) =>
+  const inModes = MODES[part].flatMap((mode) =>
     systems
       .map((system) => contenderIn(system, mode))
       .filter((contender) => contender.mode === mode || !STRICT_PARTS.has(part)),
   )
+  const beside = BESIDE[part] ?? []
+  return [...inModes, ...beside.filter(({ system }) => systems.includes(system))]
 }
 
 const LONG_PARTS: ReadonlySet<Part> = new Set(['steady', 'backlog', 'snapshot', 'idle'])
@@ -35,6 +37,16 @@ const MODES: Readonly<Record<Part, readonly Mode[]>> = {
   backlog: ['best'],
   snapshot: ['steady'],
   idle: ['defaults'],
+}
+
+// A worker apart from its producer cannot start a job as it is written. And what a queue is when set up
+// for a backlog, and as installed: few set one up for single jobs alone.
+const BESIDE: Readonly<Partial<Record<Part, readonly Contender[]>>> = {
+  latency: [
+    { system: 'millrace', mode: 'apart' },
+    { system: 'graphile-worker', mode: 'best' },
+    { system: 'graphile-worker', mode: 'defaults' },
+  ],
 }
 
 // Here a system without the mode takes no part: its best would be no answer to what is asked.

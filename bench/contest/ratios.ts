@@ -1,18 +1,24 @@
 import { contenderIn, SYSTEMS } from './contenders.ts'
-import type { Mode, System } from './contenders.ts'
+import type { Contender, Mode, System } from './contenders.ts'
 import { medianOf } from './samples.ts'
 import type { Figure, Phase, Sample } from './samples.ts'
 
 /** Null where the run did not measure both sides. */
 export type Measure = (samples: readonly Sample[]) => number | null
 
-/** Millrace's figure over that of another system, both as they are best in this phase. */
-export function ratio(phase: Phase, figure: Figure, system: System): Measure {
-  return (samples) =>
-    divided(
-      figureOf(samples, 'millrace', { phase, figure }),
-      figureOf(samples, system, { phase, figure }),
-    )
+/** Another system in a mode, and the mode of Millrace beside it. */
+export interface Pair extends Contender {
+  readonly own: Mode
+}
+
+/** Millrace's figure over that of another system, both as they are best in this phase or as they are named. */
+export function ratio(phase: Phase, figure: Figure, other: System | Pair): Measure {
+  const asked = { phase, figure }
+  const pair = typeof other === 'string' ? null : other
+  const own = pair === null ? asked : { ...asked, mode: pair.own }
+  const theirs = pair === null ? asked : { ...asked, mode: pair.mode }
+  const system = typeof other === 'string' ? other : other.system
+  return (samples) => divided(figureOf(samples, 'millrace', own), figureOf(samples, system, theirs))
 }
 
 /** Millrace's rate over that of the fastest peer that was measured. */

@@ -9,7 +9,7 @@ import { monotonicFactory } from 'ulid'
 const built = (path) => import(new URL(`../../dist/${path}`, import.meta.url))
 const { enqueueJobs } = await built('jobs/enqueue-statements.js')
 const { claimJobs } = await built('worker/claim-statements.js')
-const { settleRuns } = await built('worker/settle-statements.js')
+const { completeRuns } = await built('worker/complete-statements.js')
 const { namespace } = await built('database/namespace.js')
 const { bind } = await built('database/statement.js')
 const { PLAN_SETTINGS } = await built('database/database.js')
@@ -139,12 +139,8 @@ async function settleLoop(client, state) {
       })
       continue
     }
-    await run(client, settleRuns, {
-      fates: JSON.stringify(state.ran.splice(0, CLAIM)),
-      follow_ups: '[]',
-      worker: WORKER,
-      hint_until: instant(HINT_WITHIN_MS),
-    })
+    const fates = JSON.stringify(state.ran.splice(0, CLAIM))
+    await run(client, completeRuns, { fates, worker: WORKER })
     state.onSettled()
   }
 }

@@ -6,7 +6,6 @@ export const EXPECTED_CATALOGUE: Readonly<Record<number, Readonly<Record<string,
   1: {
     'function enqueue':
       'kind text, payload json, queue text, priority integer, due_at timestamp with time zone, id text returns text',
-    'index finished_list': 'index on finished using btree (state, finished_at, job_id)',
     'index finished_pkey': 'primary key on finished using btree (job_id)',
     'index finished_prune': 'index on finished using btree (prune_at) WHERE (prune_at IS NOT NULL)',
     'index jobs_fires':
@@ -125,5 +124,9 @@ export const EXPECTED_CATALOGUE: Readonly<Record<number, Readonly<Record<string,
       'arrival bigint generated always as identity not null; job_id text collate "C" not null; kind text collate "C" not null; key text collate "C" not null; due_at timestamp with time zone not null; halts boolean not null',
     'table outbox_line':
       'position bigint generated always as identity not null; job_id text collate "C" not null; kind text collate "C" not null; key text collate "C" not null; due_at timestamp with time zone not null; halts boolean not null; is_over boolean default false not null',
+  },
+  7: {
+    'index finished_dead':
+      "index on finished using btree (finished_at) WHERE (state = 'dead'::text)",
   },
 }

@@ -13,6 +13,11 @@ import type { KnownDefaults } from './queue-defaults.ts'
 /** One job as the enqueue statement takes it: checked, encoded, with everything decided but `now`. */
 export interface Ask extends Stamp {
   readonly id: string
+  /**
+   * The caller gave the id, so that a job may have it already, also in a transaction that is still
+   * open. Nobody else can have one that was made here.
+   */
+  readonly hasGivenId: boolean
   readonly kind: string
   /** JSON text of what was given. */
   readonly payload: string
@@ -67,9 +72,11 @@ export function prepareAsk(kind: JobKind, input: unknown, context: AskContext): 
   }
 
   function askFrom(stamp: Stamp, value: unknown): Ask {
-    const keyed = keyedFrom(definition, value, context.options.dedup)
+    const { options } = context
+    const keyed = keyedFrom(definition, value, options.dedup)
+    const hasGivenId = options.id !== undefined
     // The spread last: in front of members it takes 3 µs, behind them 0.2.
-    return { id: idFrom(context), kind: definition.name, payload, keyed, ...stamp }
+    return { id: idFrom(context), hasGivenId, kind: definition.name, payload, keyed, ...stamp }
   }
 }
 

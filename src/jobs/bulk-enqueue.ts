@@ -7,7 +7,7 @@ import { DatabaseError } from '../errors.ts'
 import type { Ask } from './ask.ts'
 import { tookEffect } from './asked-earlier.ts'
 import { enqueuedJobs } from './enqueue-statements.ts'
-import { answers, bytesOf, insertRows, passesForKeys, untilOutlasted } from './insert.ts'
+import { answers, bytesOf, insertFor, passesForKeys, untilOutlasted } from './insert.ts'
 import type { EnqueueResult } from './job.ts'
 import { isKeyed } from './keyed-ask.ts'
 import { keyedBulk } from './keyed-bulk.ts'
@@ -116,7 +116,8 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
     { askedAt: now, isUncertain }: KeyedTries,
   ): Promise<readonly EnqueueResult[]> {
     if (asks.length === 0) return []
-    const inserted = new Set(await insertRows(runner, asks, { hint_until: hintUntil(), now }))
+    const insert = insertFor(asks, isUncertain)
+    const inserted = new Set(await insert(runner, asks, { hint_until: hintUntil(), now }))
     if (isUncertain) {
       const ids = `{${asks.map((ask) => ask.id).join(',')}}`
       for (const { id } of await runner.run(enqueuedJobs, { ids, asked_at: now })) inserted.add(id)

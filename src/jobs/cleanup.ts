@@ -1,3 +1,4 @@
+import { arrayText } from '../core/array-text.ts'
 import type { Duration } from '../core/duration.ts'
 import { milliseconds } from '../core/duration.ts'
 import { instantText } from '../core/instant-text.ts'
@@ -25,8 +26,8 @@ const ENDS: readonly EndState[] = ['completed', 'dead', 'cancelled']
 const BATCH = 1_000
 
 /**
- * H4 by hand: records of ended jobs, whatever their `keep` says, with journal, carry and body. The
- * oldest first, 1 000 a statement; living jobs are never touched.
+ * H4 by hand: records of ended jobs, whatever their `keep` says, with journal, carry and body. In the
+ * order in which the jobs were made, 1 000 a statement; living jobs are never touched.
  */
 export async function cleanUp(
   filter: CleanupFilter,
@@ -34,49 +35,39 @@ export async function cleanUp(
   context: BulkContext,
 ): Promise<Changed> {
   checkOptions('cleanup()', options, BULK_OPTIONS)
-  const { states, ...params } = cleanupParams(filter, context.clock.now())
+  const params = cleanupParams(filter, context.clock.now())
   const { dryRun = false, onProgress, signal } = options
   const statement = dryRun ? countFinished : cleanUpFinished
   let matched = 0
-  for (const state of states) {
-    for (let from: WalkFrom | null = START; from !== null;) {
-      signal?.throwIfAborted()
-      const found = await step({ ...params, ...from, state, bound: BATCH })
-      matched += found.matched
-      onProgress?.(matched)
-      from = found.next
-    }
+  for (let after: string | null = ''; after !== null;) {
+    signal?.throwIfAborted()
+    const found = await step({ ...params, after, bound: BATCH })
+    matched += found.matched
+    onProgress?.(matched)
+    after = found.next
   }
   return { matched, applied: dryRun ? 0 : matched }
 
   async function step(at: CleanupParams): Promise<CleanupStep> {
     const [row] = await context.runner().run(statement, at)
-    return { matched: row?.matched ?? 0, next: row === undefined ? null : after(row) }
+    return { matched: row?.matched ?? 0, next: row === undefined ? null : nextAfter(row) }
   }
 }
 
 interface CleanupStep {
   readonly matched: number
-  readonly next: WalkFrom | null
+  /** Behind which id the next statement looks; null: there is nothing behind. */
+  readonly next: string | null
 }
 
-interface WalkFrom {
-  readonly after_us: string
-  readonly after_id: string
-}
-
-// Before every ending: no clock of ours was ever set before 1900.
-const START: WalkFrom = { after_us: '-2208988800000000', after_id: '' }
-
-function after({ looked_at, last_us, last_id }: CleanupRow): WalkFrom | null {
-  if (looked_at < BATCH || last_us === null || last_id === null) return null
-  return { after_us: last_us, after_id: last_id }
+function nextAfter({ looked_at, looked_until }: CleanupRow): string | null {
+  return looked_at < BATCH ? null : looked_until
 }
 
 function cleanupParams(
   filter: CleanupFilter,
   now: number,
-): { readonly states: readonly EndState[]; readonly before: string; readonly kind: string | null } {
+): Pick<CleanupParams, 'states' | 'before' | 'kind'> {
   checkOptions('cleanup()', filter, ['finishedBefore', 'kind', 'state'])
   const { finishedBefore, kind, state } = filter
   if (state !== undefined && !ENDS.includes(state)) {
@@ -87,7 +78,7 @@ function cleanupParams(
       ? instant('finishedBefore', finishedBefore)
       : now - milliseconds('finishedBefore', finishedBefore, { zero: true })
   return {
-    states: state === undefined ? ENDS : [state],
+    states: arrayText(state === undefined ? ENDS : [state]),
     before: instantText(before),
     kind: kind === undefined ? null : typeof kind === 'string' ? kind : kind.name,
   }

@@ -28,6 +28,18 @@ export const ASK_COLUMNS = `
     id text, kind text, queue text, payload text, priority smallint, options text, lease_ms bigint,
     delay_ms float8, due_at timestamptz, expires_after_ms float8, expires_at timestamptz`
 
+const BODY_COLUMNS = 'id, kind, queue, payload, priority, created_at, options'
+
+const BODY = `id, kind, queue, payload::json, priority, $now::text::timestamptz, options::json`
+
+const PLACE_COLUMNS = 'job_id, queue, kind, priority, due_at, expires_at, lease_ms, run, failures'
+
+const PLACE = `
+    a.id, a.queue, a.kind, a.priority,
+    greatest($now::text::timestamptz, a.due_at, $now::text::timestamptz + a.delay_ms * interval '1 millisecond'),
+    coalesce(a.expires_at, $now::text::timestamptz + a.expires_after_ms * interval '1 millisecond'),
+    a.lease_ms, 0, 0`
+
 /**
  * Writes the asks of a CTE. Bodies first, places from their RETURNING: an id that exists already
  * gets neither, so that the same ask again is a no-op even when its job has ended. In id order, so
@@ -36,20 +48,16 @@ export const ASK_COLUMNS = `
  */
 export const insertAsks = (asks: string): string => `
 body as (
-  insert into millrace.jobs (id, kind, queue, payload, priority, created_at, options)
-  select id, kind, queue, payload::json, priority, $now::text::timestamptz, options::json
+  insert into millrace.jobs (${BODY_COLUMNS})
+  select ${BODY}
   from ${asks}
   order by id
   on conflict (id) do nothing
   returning id
 ),
 place as (
-  insert into millrace.ready (job_id, queue, kind, priority, due_at, expires_at, lease_ms, run, failures)
-  select
-    a.id, a.queue, a.kind, a.priority,
-    greatest($now::text::timestamptz, a.due_at, $now::text::timestamptz + a.delay_ms * interval '1 millisecond'),
-    coalesce(a.expires_at, $now::text::timestamptz + a.expires_after_ms * interval '1 millisecond'),
-    a.lease_ms, 0, 0
+  insert into millrace.ready (${PLACE_COLUMNS})
+  select ${PLACE}
   from body
   join ${asks} a on a.id = body.id
   returning queue, due_at
@@ -67,14 +75,82 @@ hints as (
   ) h
 )`
 
-export const enqueueJobs: Statement<EnqueueParams, { id: string }> = statement(
-  'enqueue_jobs',
-  `
-with x as materialized (
+const ASKS = `
+x as materialized (
   select *
   from json_to_recordset($asks::text::json) as a(${ASK_COLUMNS}
   )
+)`
+
+// Asks whose ids are not in the database: made for them, and written for the first time. No look
+// whether one is there, and no row that says it was not: a third less of the server's time than
+// `enqueue_missing_jobs`. An id that is there all the same is an error, and nothing is written.
+export const enqueueJobs: Statement<EnqueueParams, { hinted: number }> = statement(
+  'enqueue_jobs',
+  `
+with ${ASKS},
+body as (
+  insert into millrace.jobs (${BODY_COLUMNS})
+  select ${BODY}
+  from x
 ),
+place as (
+  insert into millrace.ready (${PLACE_COLUMNS})
+  select ${PLACE}
+  from x a
+  returning queue, due_at
+),
+${hintsOf('place')}
+select sent::int4 as hinted
+from hints`,
+)
+
+/** An ask, and who starts it as it is written; not there: it goes into line. */
+export interface StartingRow extends AskRow {
+  readonly worker?: string
+}
+
+// The same, for a batch of which some begin at once: their place is a lease of the resting worker,
+// as a claim would have made it (L2). Nobody is hinted at those.
+export const enqueueStartingJobs: Statement<EnqueueParams, { hinted: number }> = statement(
+  'enqueue_starting_jobs',
+  `
+with x as materialized (
+  select *
+  from json_to_recordset($asks::text::json) as a(${ASK_COLUMNS}, worker text
+  )
+),
+body as (
+  insert into millrace.jobs (${BODY_COLUMNS})
+  select ${BODY}
+  from x
+),
+place as (
+  insert into millrace.ready (${PLACE_COLUMNS})
+  select ${PLACE}
+  from x a
+  where worker is null
+  returning queue, due_at
+),
+leased as (
+  insert into millrace.leases (
+    job_id, worker, queue, kind, priority, started_at, lease_ends_at, due_at, lease_ms, run, failures
+  )
+  select
+    id, worker, queue, kind, priority, $now::text::timestamptz,
+    $now::text::timestamptz + lease_ms * interval '1 millisecond', $now::text::timestamptz, lease_ms, 1, 0
+  from x
+  where worker is not null
+),
+${hintsOf('place')}
+select sent::int4 as hinted
+from hints`,
+)
+
+export const enqueueMissingJobs: Statement<EnqueueParams, { id: string }> = statement(
+  'enqueue_missing_jobs',
+  `
+with ${ASKS},
 ${insertAsks('x')},
 ${hintsOf('place')}
 select body.id

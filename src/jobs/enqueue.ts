@@ -6,13 +6,15 @@ import { repeat } from '../database/repeat.ts'
 import type { Ask } from './ask.ts'
 import { bulkEnqueue } from './bulk-enqueue.ts'
 import { enqueuedJobs } from './enqueue-statements.ts'
-import { answers, bytesOf, insertRows, passesForKeys, untilOutlasted } from './insert.ts'
+import { answers, bytesOf, insertFor, passesForKeys, untilOutlasted } from './insert.ts'
 import type { EnqueueResult, JournalEntry } from './job.ts'
 import { isKeyed } from './keyed-ask.ts'
 import type { KeyedAsk } from './keyed-ask.ts'
 import { enqueueKeyed } from './keyed-enqueue.ts'
 import type { KeyedContext } from './keyed-enqueue.ts'
 import { keyedLanes } from './keyed-lanes.ts'
+import { insertStarting, starters } from './starts.ts'
+import type { OfferStart, Starters } from './starts.ts'
 import { toldAsks } from './told-asks.ts'
 
 /**
@@ -27,12 +29,14 @@ export interface Enqueuer {
    * that is still open, and then the statement waits for its end: asks with such ids go apart, so
    * that nobody else waits with them.
    */
-  enqueue(ask: Ask, hasGivenId: boolean): Promise<EnqueueResult>
+  enqueue(ask: Ask): Promise<EnqueueResult>
   /** Any number of asks, all or nothing. */
   enqueueMany(asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]>
   /** The same on the caller's transaction. */
   enqueueOn(runner: Runner, ask: Ask): Promise<EnqueueResult>
   enqueueManyOn(runner: Runner, asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]>
+  /** Who may start what is asked one by one, as it is written. */
+  readonly starters: Starters
   /** Resolves when everything asked so far is answered. */
   idle(): Promise<void>
 }
@@ -45,24 +49,33 @@ export interface EnqueuerOptions {
   readonly journal: (runner: Runner, id: string) => Promise<readonly JournalEntry[]>
 }
 
+const NOBODY: OfferStart = () => null
+
 export function enqueuer(options: EnqueuerOptions): Enqueuer {
   const { executor, hintUntil } = options
   const { clock } = executor
   const many = executor.lane('enqueue many')
   const lanes = keyedLanes(executor)
   const bulk = bulkEnqueue({ ...options, plain: (asks) => flush(asks, many), keyed })
-  const batches = batchesOn(executor.lane('enqueue'))
+  const starting = starters()
+  const batches = batchesOn(executor.lane('enqueue'), starting.offer)
   const apart = batchesOn(executor.lane('enqueue by id'))
   const asked = new Set<Promise<unknown>>()
 
-  function batchesOn(lane: Lane): Batcher<Ask, EnqueueResult> {
-    return batcher({ flush: (asks) => flush(asks, lane), bytes: bytesOf })
+  function batchesOn(lane: Lane, offer?: OfferStart): Batcher<Ask, EnqueueResult> {
+    return batcher({ flush: (asks) => flush(asks, lane, offer), bytes: bytesOf })
   }
 
-  async function flush(asks: readonly Ask[], lane: Lane): Promise<readonly EnqueueResult[]> {
+  async function flush(
+    asks: readonly Ask[],
+    lane: Lane,
+    offer: OfferStart = NOBODY,
+  ): Promise<readonly EnqueueResult[]> {
     const until = untilOutlasted(clock)
     await repeat({ clock, until }, () => lane.ready())
-    const askedAt = instantText(clock.now())
+    const now = clock.now()
+    const askedAt = instantText(now)
+    let atOnce = insertStarting(asks, offer, now)
     const inserted = new Set<string>()
     let left = asks
 
@@ -80,7 +93,9 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
     await repeat({ clock, until }, async (isUncertain) => {
       if (isUncertain) await lookUp()
       if (left.length === 0) return
-      record(await insertRows(lane, left, { hint_until: hintUntil(), now: askedAt }))
+      const insert = atOnce ?? insertFor(left, isUncertain)
+      atOnce = undefined
+      record(await insert(lane, left, { hint_until: hintUntil(), now: askedAt }))
       // An earlier try that was still under way at the first look has ended: this one waited for it.
       if (isUncertain && left.length > 0) await lookUp()
     })
@@ -120,18 +135,20 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
   }
 
   const written: Enqueuer = {
-    enqueue(ask, hasGivenId) {
+    enqueue(ask) {
       if (isKeyed(ask)) return track(enqueueOneKeyed(ask))
-      return (hasGivenId ? apart : batches).add(ask)
+      return (ask.hasGivenId ? apart : batches).add(ask)
     },
     enqueueMany: (asks) => track(bulk.own(asks)),
     async enqueueOn(runner, ask) {
       const askedAt = instantText(clock.now())
       if (isKeyed(ask)) return keyed(runner, ask, { askedAt, isUncertain: false })
-      const inserted = await insertRows(runner, [ask], { hint_until: hintUntil() })
+      const insert = insertFor([ask], false)
+      const inserted = await insert(runner, [ask], { hint_until: hintUntil() })
       return { id: ask.id, outcome: inserted.has(ask.id) ? 'inserted' : 'kept', asked: ask.id }
     },
     enqueueManyOn: bulk.on,
+    starters: starting,
     async idle() {
       await Promise.allSettled([batches.idle(), apart.idle(), ...asked])
     },

@@ -3,17 +3,29 @@ import type { Runner } from '../database/executor.ts'
 import type { DatabaseError } from '../errors.ts'
 import type { Ask } from './ask.ts'
 import { askRow } from './ask-row.ts'
-import { enqueueJobs } from './enqueue-statements.ts'
+import { enqueueMissingJobs, enqueueJobs } from './enqueue-statements.ts'
 import type { EnqueueParams } from './enqueue-statements.ts'
 import type { EnqueueResult } from './job.ts'
 
-/** One statement for asks without a key, each id once; gives the ids that were not there before. */
-export async function insertRows(
+/** Writes asks without a key by one statement; gives the ids that were not there before. */
+export type Insert = (
   runner: Runner,
   asks: readonly Ask[],
   given: Omit<EnqueueParams, 'asks'>,
-): Promise<ReadonlySet<string>> {
-  const rows = await runner.run(enqueueJobs, {
+) => Promise<ReadonlySet<string>>
+
+/** Some of these asks may be in the database already: their ids were given, or they were sent before. */
+export function insertFor(asks: readonly Ask[], isUncertain: boolean): Insert {
+  return isUncertain || asks.some(({ hasGivenId }) => hasGivenId) ? insertMissing : insertNew
+}
+
+const insertNew: Insert = async (runner, asks, given) => {
+  await runner.run(enqueueJobs, { ...given, asks: JSON.stringify(asks.map(askRow)) })
+  return new Set(asks.map(({ id }) => id))
+}
+
+const insertMissing: Insert = async (runner, asks, given) => {
+  const rows = await runner.run(enqueueMissingJobs, {
     ...given,
     asks: JSON.stringify(onceById(asks).map(askRow)),
   })

@@ -50,7 +50,7 @@ export interface Destination {
   readonly now: () => number
   readonly maxPayload: number
   readonly queues: KnownDefaults
-  readonly one: (ask: Ask, hasGivenId: boolean) => Promise<EnqueueResult>
+  readonly one: (ask: Ask) => Promise<EnqueueResult>
   readonly many: (asks: AsyncIterable<Ask>) => Promise<readonly EnqueueResult[]>
 }
 
@@ -65,7 +65,7 @@ export function producer(destination: Destination): JobProducer {
     async enqueue(kind: JobKind, input?: unknown, options: EnqueueOptions = {}) {
       const ask = prepare(kind, input, options)
       // Not awaited where it is there already: calls of one turn leave together, in their order.
-      return destination.one(ask instanceof Promise ? await ask : ask, options.id !== undefined)
+      return destination.one(ask instanceof Promise ? await ask : ask)
     },
     enqueueMany(kind, inputs, options = {}) {
       return destination.many(asks())

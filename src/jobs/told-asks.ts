@@ -36,10 +36,11 @@ export function toldAsks(enqueuer: Enqueuer, events: JobEvents): Enqueuer {
   }
 
   return {
-    enqueue: (ask, hasGivenId) => one(ask, enqueuer.enqueue(ask, hasGivenId), false),
+    enqueue: (ask) => one(ask, enqueuer.enqueue(ask), false),
     enqueueMany: (asks) => many(asks, enqueuer.enqueueMany, false),
     enqueueOn: (runner, ask) => one(ask, enqueuer.enqueueOn(runner, ask), true),
     enqueueManyOn: (runner, asks) => many(asks, (all) => enqueuer.enqueueManyOn(runner, all), true),
+    starters: enqueuer.starters,
     idle: enqueuer.idle,
   }
 }

@@ -60,7 +60,7 @@ export function sender(options: SenderOptions): Sender {
   }
 
   async function sendOwn(message: Message): Promise<Sent> {
-    if (!isKeyed(message)) return { id: (await enqueuer.enqueue(message.ask, false)).id }
+    if (!isKeyed(message)) return { id: (await enqueuer.enqueue(message.ask)).id }
     await batches.add(message)
     return tell(message, false)
   }

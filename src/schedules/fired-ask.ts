@@ -26,6 +26,7 @@ export async function askOf(
   const { definition, parsed } = await mergingOf(row, kinds)
   return {
     id: row.id,
+    hasGivenId: false,
     kind: row.kind,
     queue: row.queue,
     payload: row.payload,

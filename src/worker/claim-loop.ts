@@ -20,6 +20,8 @@ export interface ClaimLoop {
   /** Ended runs were written: what waited because of them may go on. */
   caughtUp(): void
   stop(): void
+  /** It sleeps, and nothing that it knows of is due. */
+  readonly isResting: boolean
 }
 
 export interface ClaimLoopOptions {
@@ -53,14 +55,21 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
   let stopped = false
   let isFull = false
   let isQuiet = false
+  let isResting = false
   let retry = FIRST_RETRY
   let failurePause = FIRST_FAILURE_PAUSE
   let cancelHint: (() => void) | undefined
   let hintedAt = Number.POSITIVE_INFINITY
   let lookingBack: Promise<void> | undefined
 
+  function ring(): void {
+    isResting = false
+    alarm.ring()
+  }
+
   async function run(): Promise<void> {
     while (!stopped) {
+      isResting = false
       isFull = slots.free() === 0
       const mustWait = isFull || options.isBehind()
       const pause = await (mustWait ? meanwhile() : step())
@@ -112,6 +121,7 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
   function sleepFor(untilNext: number): number {
     const isLooking = lookBackBeside()
     if (untilNext <= 0) return nextRetry()
+    isResting = true
     return isLooking ? untilNext : Math.min(untilNext, claimer.untilLookBack(), LOOK_BACK_BEFORE)
   }
 
@@ -129,11 +139,11 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
     if (!claimer.mayLookBack()) return false
     lookingBack = claimer.lookBack().then(
       (found) => {
-        if (found) alarm.ring()
+        if (found) ring()
       },
       (error: unknown) => {
         options.onFailure(error)
-        alarm.ring()
+        ring()
       },
     )
     return true
@@ -143,21 +153,24 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
     run,
     hear(hint) {
       if (hint.type === 'resync') {
-        alarm.ring()
+        ring()
         return
       }
       if (hint.type !== 'due' || !options.queues.includes(hint.queue)) return
       marks.lowerQueue(hint.queue, hint.dueAt)
-      if (hint.dueAt <= clock.now()) alarm.ring()
+      if (hint.dueAt <= clock.now()) ring()
       else ringAt(hint.dueAt)
     },
     slotGiven() {
-      if ((isFull && slots.free() > 0) || options.hasCaps) alarm.ring()
+      if ((isFull && slots.free() > 0) || options.hasCaps) ring()
     },
-    caughtUp: alarm.ring,
+    caughtUp: ring,
     stop() {
       stopped = true
-      alarm.ring()
+      ring()
+    },
+    get isResting() {
+      return isResting
     },
   }
 
@@ -167,7 +180,7 @@ export function claimLoop(options: ClaimLoopOptions): ClaimLoop {
     hintedAt = instant
     cancelHint = clock.after(instant - clock.now(), () => {
       hintedAt = Number.POSITIVE_INFINITY
-      alarm.ring()
+      ring()
     })
   }
 }

@@ -29,8 +29,8 @@ export interface Ending {
 const MOST_TOGETHER = 500
 
 /** What may wait for somebody, or takes long, goes beside the batch: asks with a key, or with an id of the handler's. */
-function mustGoAlone({ followUps, hasGivenIds }: Fated): boolean {
-  return hasGivenIds || followUps.length > MOST_TOGETHER || followUps.some(isKeyed)
+function mustGoAlone({ followUps }: Fated): boolean {
+  return followUps.length > MOST_TOGETHER || followUps.some((ask) => ask.hasGivenId || isKeyed(ask))
 }
 
 export type OnWritten = (run: ActiveRun, isApplied: boolean) => void

@@ -201,12 +201,12 @@ class Execution implements ActiveRun, RunParts {
 
   #ended(value: unknown, state: RunState, followUps: readonly Ask[] = NO_ASKS): RunEnd {
     const { job, services, handled } = this
-    const { pausedForMs: delayMs, hasGivenIds } = state
+    const { pausedForMs: delayMs } = state
     const ended =
       delayMs === null
         ? afterReturn(job, services.resultText(definitionOf(handled.kind), value))
         : afterPause(job, { delayMs, carry: state.changedCarry() })
-    return { type: 'fate', fate: ended, followUps, hasGivenIds }
+    return { type: 'fate', fate: ended, followUps }
   }
 
   /** Never rejects: an error that cannot be recorded as it is, is a failure all the same. */

@@ -7,8 +7,6 @@ export type RunEnd =
       readonly type: 'fate'
       readonly fate: FateRow
       readonly followUps: readonly Ask[]
-      /** A follow-up has an id that the handler gave. */
-      readonly hasGivenIds: boolean
     }
   | { readonly type: 'settled' }
   | { readonly type: 'lost' }
@@ -19,5 +17,5 @@ export const LOST: RunEnd = { type: 'lost' }
 
 /** An end without jobs to follow. */
 export function fate(row: FateRow): RunEnd {
-  return { type: 'fate', fate: row, followUps: NO_ASKS, hasGivenIds: false }
+  return { type: 'fate', fate: row, followUps: NO_ASKS }
 }

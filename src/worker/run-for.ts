@@ -157,7 +157,6 @@ class Face implements Run, Stamped {
     return (kind: JobKind, input?: unknown, options: { readonly id?: unknown } = {}) => {
       const { settlement, services } = this.#parts
       mustBeUnsettled(settlement, 'enqueue')
-      this.#state.hasGivenIds ||= options.id !== undefined
       const prepared = async (): Promise<Ask> => services.prepareAsk(kind, input, options)
       const ask = heard(prepared())
       this.#state.followUps.push(ask)

@@ -14,8 +14,6 @@ export class RunState {
   pausedForMs: number | null = null
   /** Follow-ups, some perhaps still being checked. */
   readonly followUps: Promise<Ask>[] = []
-  /** A follow-up has an id of the handler's choice, which an open transaction may hold as well. */
-  hasGivenIds = false
   /** Checkpoints, some perhaps still being written. */
   readonly saves: Promise<void>[] = []
   /** The carry as it is stored; null where the kind declares none. */

@@ -8,8 +8,15 @@ import type { DatabaseError } from '../errors.ts'
 import type { Ask } from '../jobs/ask.ts'
 import { askRow } from '../jobs/ask-row.ts'
 import { bytesOf as askBytes } from '../jobs/insert.ts'
+import { completeRuns } from './complete-statements.ts'
 import { settledRuns, settleRuns } from './settle-statements.ts'
-import type { FateRow, FollowUpRow, MovedRow, SettledRow } from './settle-statements.ts'
+import type {
+  FateRow,
+  FollowUpRow,
+  MovedRow,
+  SettledAnswer,
+  SettledRow,
+} from './settle-statements.ts'
 import { settledRows } from './settled-rows.ts'
 import { tellFollowUps, tellSettled } from './told-runs.ts'
 
@@ -72,12 +79,7 @@ export function settler(options: SettlerOptions): Settler {
     await repeat({ clock, until, passes, signal, onFailure }, async (isUncertain) => {
       if (isUncertain) record(await lookUp(left))
       if (left.length === 0) return
-      const [answer] = await lane.run(settleRuns, {
-        fates: JSON.stringify(left.map(({ fate }) => fate)),
-        follow_ups: followUpRows(left),
-        worker,
-        hint_until: options.hintUntil(),
-      })
+      const [answer] = await write(left)
       const settled = settledRows(answer, left, worker)
       record(settled)
       options.onSettled?.(settled)
@@ -87,6 +89,13 @@ export function settler(options: SettlerOptions): Settler {
       if (isUncertain && left.length > 0) record(await lookUp(left))
     })
     return settlements.map(({ fate }) => applied.has(fate))
+  }
+
+  function write(some: readonly Settlement[]): Promise<readonly SettledAnswer[]> {
+    const fates = JSON.stringify(some.map(({ fate }) => fate))
+    if (some.every(isPlain)) return lane.run(completeRuns, { fates, worker })
+    const follow_ups = followUpRows(some)
+    return lane.run(settleRuns, { fates, follow_ups, worker, hint_until: options.hintUntil() })
   }
 
   function lookUp(some: readonly Settlement[]): Promise<readonly MovedRow[]> {
@@ -109,6 +118,11 @@ export function settler(options: SettlerOptions): Settler {
 // somebody else's for too long (the embedded database has one).
 export function passes({ retryable, sqlstate }: DatabaseError): boolean {
   return retryable || sqlstate === null
+}
+
+/** The run completed, and nothing follows it. */
+function isPlain({ fate, followUps }: Settlement): boolean {
+  return fate.outcome === 'completed' && (followUps === undefined || followUps.length === 0)
 }
 
 /** Those of the settlements that the rows name: nearly always all of them, which their number says. */

@@ -41,7 +41,8 @@ export interface StraysOptions {
 
 export function strays(options: StraysOptions): Strays {
   const { worker, clock, lane, roster } = options
-  const underWay = new Set<number>()
+  // How many of an instant: a claim and a start may leave in the same millisecond.
+  const underWay = new Map<number, number>()
   const lost = new Map<number, number>()
 
   async function returnAll(): Promise<void> {
@@ -60,16 +61,24 @@ export function strays(options: StraysOptions): Strays {
   }
 
   async function leasesOfLost(): Promise<readonly LapsedRow[]> {
-    const instants = [...lost.keys()].map((each) => `"${instantText(each)}"`)
+    // What a statement of the same instant makes now is no stray; the next look is soon enough.
+    const instants = [...lost.keys()].filter((each) => !underWay.has(each)).map(quoted)
+    if (instants.length === 0) return []
     const rows = await lane.run(strayLeases, { worker, instants: `{${instants.join(',')}}` })
     return rows.filter((row) => !roster.has(row.job_id, row.run))
   }
 
+  function over(instant: number): void {
+    const left = (underWay.get(instant) ?? 0) - 1
+    if (left > 0) underWay.set(instant, left)
+    else underWay.delete(instant)
+  }
+
   return {
-    begin: (instant) => void underWay.add(instant),
-    answered: (instant) => void underWay.delete(instant),
+    begin: (instant) => void underWay.set(instant, (underWay.get(instant) ?? 0) + 1),
+    answered: over,
     lost(instant) {
-      underWay.delete(instant)
+      over(instant)
       lost.set(instant, clock.now() + options.seekMs)
     },
     isUnderWay: (startedAt) => underWay.has(startedAt),
@@ -78,6 +87,10 @@ export function strays(options: StraysOptions): Strays {
       return lost.size > 0
     },
   }
+}
+
+function quoted(instant: number): string {
+  return `"${instantText(instant)}"`
 }
 
 function released(lease: LapsedRow): ReturnType<typeof afterRelease> & { worker: string } {

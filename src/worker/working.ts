@@ -4,13 +4,13 @@ import type { Executor, Runner } from '../database/executor.ts'
 import type { Wakeups } from '../database/wakeups.ts'
 import type { Ask } from '../jobs/ask.ts'
 import type { EnqueueResult } from '../jobs/job.ts'
-import { definitionOf } from '../jobs/definition.ts'
 import type { JobKind } from '../jobs/kind.ts'
-import { DEFAULT_POLICY } from '../jobs/policy.ts'
 import type { Producer } from '../jobs/producer.ts'
+import type { Starters } from '../jobs/starts.ts'
 import type { QueueDecisions } from '../queues/decisions.ts'
 import { ahead } from './ahead.ts'
 import { claimer } from './claim.ts'
+import type { ClaimedRow } from './claim-statements.ts'
 import { claimLoop } from './claim-loop.ts'
 import { connectionHolds } from './connection-holds.ts'
 import { ending } from './ending.ts'
@@ -22,6 +22,7 @@ import type { WorkerSetup } from './options.ts'
 import { presence } from './presence.ts'
 import { lanesOf } from './probes.ts'
 import { recoverer } from './recover.ts'
+import { RECOVER_EVERY, recoverEvery, shortestLease } from './recovery-pace.ts'
 import { roster } from './roster.ts'
 import type { Roster } from './roster.ts'
 import { settler } from './settle.ts'
@@ -30,6 +31,7 @@ import { runServices } from './services.ts'
 import { transactionPool } from './transaction-pool.ts'
 import { progressWriter } from './progress.ts'
 import { slots } from './slots.ts'
+import { starting } from './starting.ts'
 import { strays } from './strays.ts'
 import { upkeep } from './upkeep.ts'
 import { warnings } from './warnings.ts'
@@ -55,6 +57,8 @@ export interface WorkerContext {
   readonly doubts: () => number
   /** Checks an ask of a run, as the client's own are checked. */
   readonly prepareAsk: (kind: JobKind, input: unknown, options: object) => Ask | Promise<Ask>
+  /** Where a worker offers to start jobs as they are written. */
+  readonly starters: Starters
   /** Writes asks on a transaction. */
   readonly writeAsks: (runner: Runner, asks: readonly Ask[]) => Promise<unknown>
   readonly writeAsk: (runner: Runner, ask: Ask) => Promise<EnqueueResult>
@@ -66,9 +70,6 @@ export interface WorkerContext {
 
 // Ended runs that wait to be written: more would only be memory.
 const MOST_UNSETTLED = 2_000
-const RECOVER_EVERY = 10_000
-const RECOVER_IDLE = 30_000
-const RECOVER_APART = 500
 const SEEK_STRAYS = 60_000
 
 export function startWorking(id: string, setup: WorkerSetup, context: WorkerContext): Working {
@@ -167,14 +168,8 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     }),
     pollMs: () => (wakeups.isListening && !lost.areSought ? setup.pollMs : setup.blindPollMs),
     isBehind,
-    take: (rows) => {
-      running.take(rows)
-      // It was asked for before a pause that was heard meanwhile.
-      if (rows.some(isPaused)) running.sendBack(isPaused)
-    },
-    handBack: (rows) => {
-      running.handBack(rows)
-    },
+    take,
+    handBack,
     onFailure: warn.of('jobs could not be claimed'),
   })
 
@@ -193,6 +188,19 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     onWritten() {
       if (wasBehind && settling.size < MOST_UNSETTLED) loop.caughtUp()
     },
+  })
+  const starts = starting({
+    worker: id,
+    queues: setup.queues,
+    handles: (kind) => setup.kinds.has(kind),
+    isPaused: decisions.isPaused,
+    isResting: () => loop.isResting && !isBehind(),
+    slots: taken,
+    strays: lost,
+    take,
+    handBack,
+    onSlotGiven: loop.slotGiven,
+    onLost: loop.caughtUp,
   })
   const telling = presence({
     worker: id,
@@ -213,6 +221,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     onFailure: warn.of('paused queues could not be read'),
   })
   const unsubscribe = wakeups.subscribe(loop.hear)
+  const unoffer = context.starters.add(starts.offer)
   const claiming = loop.run()
   const others = Promise.all([
     keeper.run(),
@@ -221,6 +230,16 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     telling.run(),
     heard.run(),
   ])
+
+  function take(rows: readonly ClaimedRow[]): void {
+    running.take(rows)
+    // It was asked for before a pause that was heard meanwhile.
+    if (rows.some(isPaused)) running.sendBack(isPaused)
+  }
+
+  function handBack(rows: readonly ClaimedRow[]): void {
+    running.handBack(rows)
+  }
 
   function isPaused({ queue }: { readonly queue: string }): boolean {
     return decisions.isPaused(queue)
@@ -232,14 +251,16 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
   }
 
   async function allEnded(): Promise<void> {
-    await claiming
+    await Promise.all([claiming, starts.idle()])
     await running.ended()
   }
 
   return {
     async stop(graceMs) {
       unsubscribe()
+      unoffer()
       loop.stop()
+      starts.stop()
       running.windDown()
       const ended = allEnded()
       const graceEnds = grace(clock, graceMs, hurry.signal)
@@ -265,17 +286,4 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
 /** Who a worker is: readable for people, and never the same twice (C6). */
 export function workerId(random: string): string {
   return `${hostname()}:${process.pid}:${random}`
-}
-
-/** No lease that is known of begins and lapses between two looks; where nothing runs here they may be rare. */
-function recoverEvery({ shortestLease: seen, size }: Roster, ofKinds: number): number {
-  const shortest = Math.min(seen, ofKinds)
-  if (shortest < RECOVER_EVERY) return Math.max(RECOVER_APART, shortest)
-  return size === 0 ? Math.min(RECOVER_IDLE, shortest) : RECOVER_EVERY
-}
-
-/** Of the leases that these kinds ask for: others may hold them while nothing was run here yet. */
-function shortestLease(kinds: readonly JobKind[]): number {
-  const leases = kinds.map((kind) => definitionOf(kind).settings.leaseMs ?? DEFAULT_POLICY.leaseMs)
-  return Math.min(...leases)
 }

@@ -92,7 +92,9 @@ test('after a reconnect the clock is measured before the next statement', async 
   await t.mill.enqueue(plain, { n: 2 })
   const sampled = statements.names.lastIndexOf('sample_clock')
   expect(sampled).toBeGreaterThan(-1)
-  expect(statements.names.lastIndexOf('enqueue_jobs')).toBeGreaterThan(sampled)
+  expect(statements.names.findLastIndex((name) => name.startsWith('enqueue_'))).toBeGreaterThan(
+    sampled,
+  )
 })
 
 test('race 24: an enqueue after a sleep of the machine carries the time of after it', async () => {
@@ -116,7 +118,7 @@ test('race 24: an enqueue after a sleep of the machine carries the time of after
   })
   expect(clock.now()).toBe(NOON)
   const ask = await prepareAsk(plain, { n: 1 }, { options: {}, now: NOON, maxPayload: 1_000 })
-  await enqueue(ask, false)
+  await enqueue(ask)
   await statements.close()
   await engine.close()
   const [distance] = await distances(t.sql)

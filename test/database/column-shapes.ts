@@ -19,8 +19,7 @@ export const CANCELLED = {
 export const CLEANED = {
   matched: 'int4',
   looked_at: 'int4',
-  last_us: 'text',
-  last_id: 'text',
+  looked_until: 'text',
 } as const
 export const MOVED = { job_id: 'text', run: 'int4' } as const
 export const JOB = {

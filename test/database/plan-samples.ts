@@ -6,7 +6,12 @@ import { rescheduleJobs } from '../../src/jobs/reschedule-statements.ts'
 import { endedJobs } from '../../src/jobs/wait-statements.ts'
 import { cancelledRuns } from '../../src/worker/cancel-statements.ts'
 import { lookAtKey, mergeIntoKey } from '../../src/jobs/dedup-statements.ts'
-import { enqueuedJobs, enqueueJobs } from '../../src/jobs/enqueue-statements.ts'
+import {
+  enqueuedJobs,
+  enqueueJobs,
+  enqueueMissingJobs,
+  enqueueStartingJobs,
+} from '../../src/jobs/enqueue-statements.ts'
 import { getJob, listJobsNewest, listJobsOldest } from '../../src/jobs/inspect-statements.ts'
 import { pruneThrottles, throttleAsk } from '../../src/jobs/key-statements.ts'
 import { placeIndependent, placeKeyed } from '../../src/jobs/place-statements.ts'
@@ -34,6 +39,7 @@ import {
   settleRun,
   settleRuns,
 } from '../../src/worker/settle-statements.ts'
+import { completeRuns } from '../../src/worker/complete-statements.ts'
 import { beginFire, fireSchedules, markFire } from '../../src/schedules/fire-statements.ts'
 import { soonestSchedules } from '../../src/schedules/statements.ts'
 import { LOCK_SAMPLES } from './lock-plan-samples.ts'
@@ -159,11 +165,10 @@ const fires = JSON.stringify(
 const FIRE = ['schedules_pkey', 'ready_pkey', 'leases_pkey', 'jobs_fires', 'journal_fires']
 const mark = { schedule: 'schedule 1', boundary: now, asked: seededId('R', 1), job_id: '' }
 const cleanup = {
-  state: 'completed',
+  states: '{completed}',
   before: now,
   kind: null,
-  after_us: '-2208988800000000',
-  after_id: '',
+  after: '',
   bound: 1_000,
 }
 
@@ -176,6 +181,7 @@ export const SAMPLES: readonly PlanSample[] = [
   hot(extendLease, { ...runOf, worker, extend_ms: 60_000, now }, ['leases_pkey']),
   hot(nextDue, { probes, now }, ['ready_claim']),
   hot(lookBeforeMarks, { probes, now }, ['ready_claim']),
+  hot(completeRuns, settle, ['leases_pkey']),
   hot(settleRuns, settle, ['leases_pkey']),
   hot(settleRun, settle, ['leases_pkey']),
   rare(recoverRuns, { ...settle, recovered_by: worker, lapsed_before: now }, [
@@ -186,6 +192,8 @@ export const SAMPLES: readonly PlanSample[] = [
   hot(heldLeases, { runs, worker }, ['leases_pkey']),
   hot(lapsedLeases, { mark: '-infinity', until: now, most: 500 }, ['leases_end', 'jobs_pkey']),
   hot(enqueueJobs, { asks, hint_until: now, now }, []),
+  hot(enqueueStartingJobs, { asks, hint_until: now, now }, []),
+  hot(enqueueMissingJobs, { asks, hint_until: now, now }, []),
   rare(placeKeyed, { asks: keyedAsks, ...asked }, [
     'ready_key',
     'ready_pkey',
@@ -239,8 +247,8 @@ export const SAMPLES: readonly PlanSample[] = [
     'jobs_pkey',
     'outbox_line_pkey',
   ]),
-  rare(cleanUpFinished, cleanup, ['finished_list', 'journal_job', 'jobs_pkey', 'carries_pkey']),
-  rare(countFinished, cleanup, ['finished_list']),
+  rare(cleanUpFinished, cleanup, ['finished_pkey', 'journal_job', 'jobs_pkey', 'carries_pkey']),
+  rare(countFinished, cleanup, ['finished_pkey']),
   rare(endedJobs, { ids: ids('H') }, ['ready_pkey', 'leases_pkey']),
   rare(trimJournal, { after: '0', keep: 1_000, most: 1_000 }, ['journal_pkey', 'journal_job']),
   rare(getJob, { id: seededId('F', 1), now }, RECORD),

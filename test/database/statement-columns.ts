@@ -15,7 +15,12 @@ import * as lockAdmin from '../../src/locks/lock-admin-statements.ts'
 import * as locks from '../../src/locks/lock-statements.ts'
 import * as waiting from '../../src/jobs/wait-statements.ts'
 import { cancelledRuns } from '../../src/worker/cancel-statements.ts'
-import { enqueuedJobs, enqueueJobs } from '../../src/jobs/enqueue-statements.ts'
+import {
+  enqueuedJobs,
+  enqueueJobs,
+  enqueueMissingJobs,
+  enqueueStartingJobs,
+} from '../../src/jobs/enqueue-statements.ts'
 import { getJob, listJobsNewest, listJobsOldest } from '../../src/jobs/inspect-statements.ts'
 import {
   expiredJobs,
@@ -47,6 +52,7 @@ import * as present from '../../src/worker/presence-statements.ts'
 import * as leases from '../../src/worker/lease-statements.ts'
 import { notifyEvents } from '../../src/worker/event-sender.ts'
 import * as rolling from '../../src/worker/rollup-statements.ts'
+import { completeRuns } from '../../src/worker/complete-statements.ts'
 import * as settling from '../../src/worker/settle-statements.ts'
 import {
   CONSUMER,
@@ -150,7 +156,9 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(savepoints.setSavepoint, {}),
     columnsOf(savepoints.rollBackToSavepoint, {}),
     columnsOf(savepoints.releaseSavepoint, {}),
-    columnsOf(enqueueJobs, { id: 'text' }),
+    columnsOf(enqueueJobs, { hinted: 'int4' }),
+    columnsOf(enqueueStartingJobs, { hinted: 'int4' }),
+    columnsOf(enqueueMissingJobs, { id: 'text' }),
     columnsOf(enqueuedJobs, { id: 'text' }),
     columnsOf(places.placeKeyed, { id: 'text' }),
     columnsOf(places.placeIndependent, { id: 'text' }),
@@ -247,6 +255,7 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(leases.saveCarry, { job_id: 'text' }),
     columnsOf(leases.saveProgress, { job_id: 'text' }),
     columnsOf(limitLockWait, { bound: 'text' }),
+    columnsOf(completeRuns, { applied: 'int4', told: 'text', named: 'text' }),
     columnsOf(settling.settleRuns, { applied: 'int4', told: 'text', named: 'text' }),
     columnsOf(settling.settleRun, SETTLED),
     columnsOf(settling.settledRuns, MOVED),

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { makeId } from '../../src/core/id.ts'
 import { typed } from '../../src/core/schema.ts'
 import { InvalidOptionError } from '../../src/errors.ts'
+import { enqueueJobs, enqueueMissingJobs } from '../../src/jobs/enqueue-statements.ts'
 import { defineJob } from '../../src/jobs/kind.ts'
+import { executorOn } from '../support/executor.ts'
 import { assertOnePlace, databaseOfFile, NOON, places, setup } from '../support/mill.ts'
 import { proxyTo } from '../support/proxy.ts'
 import { watchStatements } from '../support/statements.ts'
@@ -153,6 +155,26 @@ test('race 16: an ask that never reached the server is written once the connecti
   proxy.reset()
   const { outcome } = await t.mill.enqueue(greet, { n: 1 })
   expect(outcome).toBe('inserted')
+  expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 2, ready: 2 })
+})
+
+test('race 16: a first try that reaches the server after its repetition fails, and writes nothing', async () => {
+  await using t = await setup()
+  await using executor = await executorOn(t)
+  const lane = executor.lane('enqueue')
+  const { id } = await t.mill.enqueue(greet, { n: 1 })
+  const rows = [makeId(NOON), id].map((each) => ({
+    id: each,
+    kind: 'greet',
+    queue: 'default',
+    payload: '{"n":1}',
+    priority: 5,
+    lease_ms: 60_000,
+  }))
+  const asks = { asks: JSON.stringify(rows), hint_until: '-infinity' }
+  await expect(lane.run(enqueueJobs, asks)).rejects.toMatchObject({ sqlstate: '23505' })
+  expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 1, ready: 1 })
+  expect(await lane.run(enqueueMissingJobs, asks)).toEqual([{ id: rows[0]?.id }])
   expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 2, ready: 2 })
 })
 

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-const script = fileURLToPath(new URL('../../scripts/count-tests.mjs', import.meta.url))
+const packageFolder = fileURLToPath(new URL('../../', import.meta.url))
+const script = join(packageFolder, 'scripts', 'count-tests.mjs')
 
 interface Counts {
   readonly passed: number
@@ -42,8 +43,50 @@ function report({ passed, failed = 0, pending = 0, success = failed === 0 }: Cou
     numFailedTests: failed,
     numPendingTests: pending,
     numTodoTests: 0,
+    testResults: [],
   }
 }
+
+const testFile = (name: string): string => join(packageFolder, 'test', name)
+
+test('every failure is told once more before the line', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-counts-'))
+  const passed = { status: 'passed', fullName: 'holds', failureMessages: [] }
+  const failed = { status: 'failed', fullName: 'E1: is kept', failureMessages: ['gone\n  at x'] }
+  const testResults = [
+    { name: testFile('a.test.ts'), status: 'passed', message: '', assertionResults: [passed] },
+    {
+      name: testFile('b.test.ts'),
+      status: 'failed',
+      message: '',
+      assertionResults: [passed, failed],
+    },
+    {
+      name: testFile('c.test.ts'),
+      status: 'failed',
+      message: 'no such module',
+      assertionResults: [],
+    },
+  ]
+  try {
+    const written = { ...report({ passed: 2, failed: 1 }), testResults }
+    writeFileSync(join(folder, 'run.json'), JSON.stringify(written))
+    const done = spawnSync(process.execPath, [script, folder], { encoding: 'utf8' })
+    expect(done.stdout.split('\n')).toEqual([
+      `FAILED ${join('test', 'b.test.ts')} > E1: is kept`,
+      '  gone',
+      '    at x',
+      '',
+      `FAILED ${join('test', 'c.test.ts')}`,
+      '  no such module',
+      '',
+      '2 passed, 1 failed',
+      '',
+    ])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
 
 test('a step that failed beside the tests is counted', () => {
   const done = spawnSync(process.execPath, [script, 'no-such-folder', '2'], { encoding: 'utf8' })

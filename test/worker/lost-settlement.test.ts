@@ -19,36 +19,42 @@ const visit = defineJob('visit', {
   retry: { failures: 2, backoff: { type: 'fixed', base: '10m' } },
 })
 
-test('race 15: a settlement that committed and whose answer was lost is found, not repeated, and nobody is told of a loss', async () => {
-  await using proxy = await proxyTo(await databaseOfFile())
-  await using bench = await setup({ database: proxy.url })
-  const { mill, sql, schema } = bench
-  using told = notices(schema)
-  using statements = watchStatements(schema)
-  using runs = gate()
-  const signals: AbortSignal[] = []
-  const worker = mill.worker().handle(visit, async (name, run) => {
-    signals.push(run.signal)
-    await runs.enter(name)
-    if (name === 'fails') throw new Error('no')
-    return name
-  })
-  await mill.enqueueMany(visit, ['a', 'b', 'fails'])
-  await worker.start()
-  await until(() => runs.now === 3)
-  const lost = proxy.loseAnswer('settle_runs')
-  runs.open()
-  await lost
-  await until(() => statements.count('settled_runs') === 1)
-  await statements.quiet()
+test.each([
+  ['complete_runs', ['a', 'b', 'c'], { jobs: 3, ready: 0, leases: 0, finished: 3 }],
+  ['settle_runs', ['a', 'b', 'fails'], { jobs: 3, ready: 1, leases: 0, finished: 2 }],
+])(
+  'race 15: %s that committed and whose answer was lost is found, not repeated, and nobody is told of a loss',
+  async (statement, names, settled) => {
+    await using proxy = await proxyTo(await databaseOfFile())
+    await using bench = await setup({ database: proxy.url })
+    const { mill, sql, schema } = bench
+    using told = notices(schema)
+    using statements = watchStatements(schema)
+    using runs = gate()
+    const signals: AbortSignal[] = []
+    const worker = mill.worker().handle(visit, async (name, run) => {
+      signals.push(run.signal)
+      await runs.enter(name)
+      if (name === 'fails') throw new Error('no')
+      return name
+    })
+    await mill.enqueueMany(visit, names)
+    await worker.start()
+    await until(() => runs.now === 3)
+    const lost = proxy.loseAnswer(statement)
+    runs.open()
+    await lost
+    await until(() => statements.count('settled_runs') === 1)
+    await statements.quiet()
 
-  expect(await places(sql, schema)).toEqual({ jobs: 3, ready: 1, leases: 0, finished: 2 })
-  await assertOnePlace(sql, schema)
-  await assertRunsRecordedOnce(sql, schema)
-  expect(statements.count('settle_runs')).toBe(1)
-  expect(told.messages.filter((message) => message.includes('lost its lease'))).toEqual([])
-  expect(signals.map((signal) => signal.aborted)).toEqual([false, false, false])
-})
+    expect(await places(sql, schema)).toEqual(settled)
+    await assertOnePlace(sql, schema)
+    await assertRunsRecordedOnce(sql, schema)
+    expect(statements.count(statement)).toBe(1)
+    expect(told.messages.filter((message) => message.includes('lost its lease'))).toEqual([])
+    expect(signals.map((signal) => signal.aborted)).toEqual([false, false, false])
+  },
+)
 
 test('O1: a settlement that did not commit is repeated until it has', async () => {
   await using proxy = await proxyTo(await databaseOfFile())
