@@ -105,6 +105,17 @@ export function serverConformance(engineOn: (url: string) => Engine): void {
       expect(proxy.connections).toBe(tried + 1)
     })
 
+    test('29: a pooler without a connection to give is no reason to do without our settings', async () => {
+      let refusals = 1
+      const refuse = () => (refusals-- > 0 ? refusal('no more connections allowed') : undefined)
+      await using proxy = await proxyTo(database.url, { refuse })
+      await using engine = engineOn(proxy.url)
+      const seqscan = query("select current_setting('enable_seqscan') as seqscan")
+      await (await engine.connect(OPTIONS)).query(seqscan)
+      const session = await engine.connect(OPTIONS)
+      expect(await session.query(seqscan)).toEqual([{ seqscan: 'off' }])
+    })
+
     test('of several hosts the one that takes writes is found, and remembered', async () => {
       const standby = await proxyTo(databaseUrl(database.url, database.name))
       await using primary = await proxyTo(database.url)
@@ -188,7 +199,11 @@ function openHandles(): number {
 // What PgBouncer says to a startup packet that holds more than it knows.
 function refuseSettings(startup: Buffer): Buffer | undefined {
   if (!startup.includes('enable_seqscan')) return undefined
-  const fields = ['SFATAL', 'VFATAL', 'C08P01', 'Munsupported startup parameter: options', '']
+  return refusal('unsupported startup parameter: options')
+}
+
+function refusal(message: string): Buffer {
+  const fields = ['SFATAL', 'VFATAL', 'C08P01', `M${message}`, '']
   const body = Buffer.from(`${fields.join('\0')}\0`)
   const head = Buffer.alloc(5)
   head.write('E')

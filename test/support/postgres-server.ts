@@ -191,7 +191,8 @@ async function terminate({ server, watchdog }: Running, signal: NodeJS.Signals):
   watchdog.stdin?.end('stopped\n')
 }
 
-async function freePort(): Promise<number> {
+/** One of the machine's that nobody listens on. */
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const address = probe.address()
