@@ -1,12 +1,13 @@
 import { afterEach, expect, test } from 'vitest'
 import { manualClock, type ManualClock } from '../../src/core/manual-clock.ts'
-import type { Engine, ListenHandlers, Listening, Session } from '../../src/database/database.ts'
 import { nodePostgresEngine } from '../../src/database/drivers/node-postgres.ts'
 import { pgliteEngine } from '../../src/database/drivers/pglite.ts'
 import type { WakeHint } from '../../src/database/hint.ts'
 import { PING_EVERY, UnheardError, type Wakeups, wakeups } from '../../src/database/wakeups.ts'
 import { logNotices } from '../../src/telemetry/logger.ts'
 import { databaseUrl, freshDatabase } from '../support/database.ts'
+import { listeningLibrary } from '../support/listening-library.ts'
+import type { Library } from '../support/listening-library.ts'
 import { startPglite } from '../support/pglite.ts'
 import { runSql } from '../support/sql.ts'
 import { until } from '../support/until.ts'
@@ -15,93 +16,6 @@ import { warningsInto } from '../support/warnings.ts'
 const CHANNEL = 'millrace_0123'
 const ORIGIN = { schema: 'wakeups', prefix: '' }
 const HEARD: WakeHint = { type: 'resync' }
-
-/** A database library whose connections the test makes and breaks. */
-interface Library {
-  readonly engine: Engine
-  /** Listening connections asked for so far. */
-  readonly attempts: number
-  /** Those that are open. */
-  readonly open: number
-  refuse(error: Error | undefined): void
-  /** Delivers nothing from now on, as a pooler does. */
-  isDeaf: boolean
-  isHalfOpen: boolean
-  lose(): void
-  notify(payload: string): void
-}
-
-const nothing = async () => {}
-const MORE_CHANNELS = { add: nothing, remove: nothing }
-
-function library(): Library {
-  const live = new Set<ListenHandlers>()
-  let attempts = 0
-  let refusal: Error | undefined
-  const notify = (payload: string) => {
-    if (!self.isDeaf) for (const handlers of live) handlers.onNotification(payload)
-  }
-  const listening = (handlers: ListenHandlers): Listening => {
-    const close = async () => void live.delete(handlers)
-    return {
-      close,
-      [Symbol.asyncDispose]: close,
-      ...MORE_CHANNELS,
-      async ping() {
-        if (!self.isHalfOpen) return
-        live.delete(handlers)
-        handlers.onLost(new Error('no answer'))
-        throw new Error('no answer')
-      },
-    }
-  }
-  const prover: Session = {
-    query: async () => {
-      notify('proof')
-      return []
-    },
-    execute: nothing,
-    transaction: () => Promise.reject(new Error('not here')),
-    isLost: false,
-    close: nothing,
-    [Symbol.asyncDispose]: nothing,
-  }
-  const engine: Engine = {
-    driver: 'node-postgres',
-    isSingleConnection: false,
-    connect: async () => prover,
-    listen: async (_channel, handlers) => {
-      attempts += 1
-      if (refusal !== undefined) throw refusal
-      live.add(handlers)
-      return listening(handlers)
-    },
-    close: nothing,
-    [Symbol.asyncDispose]: nothing,
-  }
-  const self: Library = {
-    engine,
-    get attempts() {
-      return attempts
-    },
-    get open() {
-      return live.size
-    },
-    refuse: (error) => {
-      refusal = error
-    },
-    isDeaf: false,
-    isHalfOpen: false,
-    lose: () => {
-      for (const handlers of Array.from(live)) {
-        live.delete(handlers)
-        handlers.onLost(new Error('lost'))
-      }
-    },
-    notify,
-  }
-  return self
-}
 
 interface Bench {
   readonly clock: ManualClock
@@ -114,7 +28,7 @@ const started: Wakeups[] = []
 
 function setup(random = () => 0.5, configure: (library: Library) => void = () => {}): Bench {
   const clock = manualClock(0)
-  const made = library()
+  const made = listeningLibrary()
   configure(made)
   const hints: WakeHint[] = []
   const each = wakeups(made.engine, CHANNEL, { origin: ORIGIN, clock, random })
