@@ -150,7 +150,8 @@ function untilReady(server: ChildProcess): Promise<void> {
     let log = ''
     server.stderr?.setEncoding('utf8').on('data', (text: string) => {
       log = (log + text).slice(-4_000)
-      if (log.includes('ready to accept connections')) resolve()
+      // A standby accepts those that only read.
+      if (/ready to accept (?:read-only )?connections/.test(log)) resolve()
     })
     server.once('error', reject)
     server.once('exit', () => reject(new Error(`PostgreSQL did not start: ${log}`)))

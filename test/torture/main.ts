@@ -1,6 +1,7 @@
 import { startServer } from '../support/postgres-server.ts'
 import { violationsOf } from './check.ts'
 import { backlogScenario, scaleScenario, snapshotScenario } from './gates.ts'
+import { failover, failoverText } from './failover.ts'
 import { faultsOf } from './history/faults.ts'
 import { countsText, lifecycle } from './lifecycle.ts'
 import { tortureWords, USAGE } from './options.ts'
@@ -26,6 +27,7 @@ const SCENARIOS: ReadonlyMap<string, Scenario> = new Map([
   ['schedules', schedulesScenario],
   ['streams', streamsScenario],
   ['outbox', outboxScenario],
+  ['failover', failoverScenario],
   ['backlog', backlogScenario],
   ['snapshot', snapshotScenario],
   ['scale', scaleScenario],
@@ -115,6 +117,16 @@ async function outboxScenario(words: TortureWords): Promise<boolean> {
   const report = await outbox({ ...options, senders: 8, keys: 20, killWithin: 4_000 })
   say(outboxText(report))
   return report.violations.length === 0
+}
+
+async function failoverScenario(words: TortureWords): Promise<boolean> {
+  const [kills, leaseMs] = [words.number('kills', 5), words.number('lease', 3_000)]
+  const isSynchronous = !words.hasControl
+  const options = { seed: seedOf(words), kills, betweenMs: 4_000, leaseMs, isSynchronous }
+  say(`torture: failover, seed ${options.seed}, ${kills} kills`)
+  const report = await failover(options)
+  say(failoverText(report))
+  return (report.violations.length === 0) === isSynchronous
 }
 
 const DRAIN_WITHIN = 180_000

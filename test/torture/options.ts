@@ -38,6 +38,13 @@ outbox: eight senders whose transactions commit in any order, and workers killed
   --workers <n>     processes (4)
   --seed <n>        what happens (of the clock)
 
+failover: a primary and a synchronous standby under one URL, killed and promoted in turn, under load
+
+  --kills <n>       how many (5)
+  --lease <ms>      how long a lease lasts (3000)
+  --seed <n>        what is asked (of the clock)
+  --control         the standby is asynchronous and lags: what was acknowledged must be found lost
+
 backlog: what a claim costs beside millions of rows that it has no use for, to an almost empty database
 
   --jobs <n>        ready, due later in better levels, and finished, each; a fifth of unknown kinds (1000000)
