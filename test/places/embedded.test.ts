@@ -7,6 +7,7 @@ import type { Database, OpenOptions } from 'millrace'
 import { quoted } from '../../src/database/namespace.ts'
 import { collect } from '../support/collect.ts'
 import { startPglite } from '../support/pglite.ts'
+import { inFull } from './extent.ts'
 import { live } from './life.ts'
 import type { Look, Place } from './place.ts'
 
@@ -21,10 +22,14 @@ function embedded(database: Database, options: OpenOptions = {}, look: Look | nu
   }
 }
 
-test('a whole life passes in memory', { timeout: 120_000 }, async () => {
-  await live(embedded('memory:'))
-  expect.assertions(0)
-})
+test.each(inFull(['memory:']))(
+  'a whole life passes in %s',
+  { timeout: 120_000 },
+  async (memory) => {
+    await live(embedded(memory))
+    expect.assertions(0)
+  },
+)
 
 test(
   'a whole life passes in a directory, and is there when it is opened again',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { shortly } from './shortly.ts'
 import { jobsLive } from './life-of-jobs.ts'
+import { keysLive } from './life-of-keys.ts'
 import { locksLive } from './life-of-locks.ts'
 import { outboxLives } from './life-of-an-outbox.ts'
 import { schedulesLive } from './life-of-schedules.ts'
@@ -15,7 +16,7 @@ import type { Place } from './place.ts'
 export async function live(place: Place): Promise<void> {
   const mill = await place.open()
   try {
-    const lives = [jobsLive, schedulesLive, outboxLives, streamsLive, locksLive]
+    const lives = [jobsLive, keysLive, schedulesLive, outboxLives, streamsLive, locksLive]
     // All end before the client is closed, also where one fails.
     const ends = await Promise.allSettled(lives.map((each) => each(mill, place)))
     const faults = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))

@@ -9,6 +9,7 @@ import { runSql } from '../support/sql.ts'
 import { until } from '../support/until.ts'
 import { warningsInto } from '../support/warnings.ts'
 import { ODD_SETTINGS } from './odd-settings.ts'
+import { inFull } from './extent.ts'
 import { live } from './life.ts'
 import { serverPlace } from './server-place.ts'
 
@@ -23,16 +24,20 @@ const KEEPING: PgBouncerOptions = {
   settings: { max_prepared_statements: '100' },
 }
 
-const POOLERS: readonly (readonly [what: string, options: PgBouncerOptions])[] = [
+type Pooler = readonly [what: string, options: PgBouncerOptions]
+
+const POOLERS: readonly Pooler[] = [
   ['in transaction mode', { mode: 'transaction' }],
-  [
-    'that swallows our settings',
-    { mode: 'transaction', settings: { ignore_startup_parameters: 'options' } },
-  ],
-  ['with two connections for all', { mode: 'transaction', settings: { default_pool_size: '2' } }],
   // There each connection of a client has one of the server's for as long as it lives.
   ['in session mode', { mode: 'session', settings: { default_pool_size: '60' } }],
   ...(keepsPrepared ? [['that keeps prepared statements', KEEPING] as const] : []),
+  ...inFull<Pooler>([
+    [
+      'that swallows our settings',
+      { mode: 'transaction', settings: { ignore_startup_parameters: 'options' } },
+    ],
+    ['with two connections for all', { mode: 'transaction', settings: { default_pool_size: '2' } }],
+  ]),
 ]
 
 test.skipIf(version === undefined).each(POOLERS)(
