@@ -143,6 +143,22 @@ export function serverConformance(engineOn: (url: string) => Engine): void {
       await runSql(database.url, `drop database ${readOnly}`)
     })
 
+    test('a host that was left is left by all: nothing waits for its answers', async () => {
+      await using first = await proxyTo(database.url)
+      await using second = await proxyTo(database.url)
+      const { pathname } = new URL(database.url)
+      const hosts = `127.0.0.1:${first.port},127.0.0.1:${second.port}`
+      await using engine = engineOn(`postgres://postgres@${hosts}${pathname}`)
+      const session = await engine.connect({ ...OPTIONS, timeoutMs: 600_000 })
+      const waiting = failure(session.query(query('select pg_sleep(60)')))
+      first.freeze()
+      first.refuseMore()
+      const next = await engine.connect(OPTIONS)
+      expect(await waiting).toMatchObject({ retryable: true, outcomeUnknown: true })
+      expect(session.isLost).toBe(true)
+      expect(await next.query(query('select 1 as one'))).toEqual([{ one: 1 }])
+    })
+
     test('a URL that asks for a standby is refused', () => {
       const url = 'postgres://a:1,b:2/db?target_session_attrs=standby'
       expect(() => engineOn(url)).toThrow(/target_session_attrs.*Millrace writes/)

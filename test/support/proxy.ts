@@ -10,6 +10,8 @@ export interface Proxy extends AsyncDisposable {
   freeze(): void
   /** Passes on again what comes from now on. */
   thaw(): void
+  /** Takes no new connections; those that are there stay. */
+  refuseMore(): void
   /** Resets every connection. */
   reset(): void
   /**
@@ -87,6 +89,7 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
   url.port = String(address.port)
   async function close(): Promise<void> {
     for (const socket of sockets) socket.destroy()
+    if (!listener.listening) return
     listener.close()
     await once(listener, 'close')
   }
@@ -98,6 +101,9 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
     },
     thaw: () => {
       isFrozen = false
+    },
+    refuseMore: () => {
+      listener.close()
     },
     reset: () => {
       for (const socket of sockets) socket.resetAndDestroy()

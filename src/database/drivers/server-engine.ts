@@ -23,7 +23,8 @@ class ServerEngine implements Engine {
   readonly driver: Engine['driver']
   readonly isSingleConnection = false
   readonly #hosts: readonly OpenWire[]
-  readonly #wires = new Set<Wire>()
+  /** With the host of each. */
+  readonly #wires = new Map<Wire, number>()
   #preferred = 0
   #isPinning = true
   #isClosed = false
@@ -53,7 +54,7 @@ class ServerEngine implements Engine {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await Promise.all([...this.#wires].map((wire) => wire.end()))
+    await Promise.all([...this.#wires.keys()].map((wire) => wire.end()))
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -102,15 +103,24 @@ class ServerEngine implements Engine {
       options.onGone?.(error)
     }
     wire = await open({ ...options, onGone })
-    this.#wires.add(wire)
+    this.#wires.set(wire, index)
     if (this.#isClosed) {
       await wire.end()
       throw closedError()
     }
     const look = await lookAt(wire)
-    if (look.takesWrites || this.#hosts.length === 1) return { wire, look }
-    wire.destroy()
-    throw readOnlyError()
+    if (!look.takesWrites && this.#hosts.length > 1) {
+      wire.destroy()
+      throw readOnlyError()
+    }
+    this.#leaveOthers(index)
+    return { wire, look }
+  }
+
+  // One host takes writes at a time. Connections to another are to a server that was left, perhaps
+  // without a word: what waits there for an answer would wait as long as it may.
+  #leaveOthers(index: number): void {
+    for (const [wire, host] of this.#wires) if (host !== index) wire.destroy()
   }
 }
 
