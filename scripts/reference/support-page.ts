@@ -150,7 +150,8 @@ const FAILOVER: readonly Row[] = [
   ],
 ]
 
-const UNSUPPORTED = `With a synchronous standby nothing that was acknowledged is lost, and work goes on within a second of the promotion. With an
+const UNSUPPORTED = `With a synchronous standby nothing that was acknowledged is lost, and work goes on within a second of the promotion; where
+the old primary hangs and does not end, within some 20 s (a renewal without an answer, and a connection without one). With an
 asynchronous one the last moments before the end of the primary are lost, jobs with them: \`npm run torture -- failover --control\`
 shows it.
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -17,10 +17,11 @@ export interface ServerPair extends AsyncDisposable {
   /** Both hosts. */
   url(database: string): string
   /**
-   * SIGKILL to all processes of the primary, at once; then its standby is promoted. Resolves once the
-   * new primary takes writes. There is no standby then: see `rebuild`.
+   * SIGKILL to all processes of the primary, at once, or SIGSTOP, as a host that is gone without a
+   * word; then its standby is promoted. Resolves once the new primary takes writes. There is no standby
+   * then: see `rebuild`.
    */
-  failOver(): Promise<void>
+  failOver(signal?: 'SIGKILL' | 'SIGSTOP'): Promise<void>
   /** The old primary becomes the standby, and commits wait for it again. */
   rebuild(): Promise<void>
 }
@@ -36,7 +37,17 @@ export async function startPair({ isSynchronous = true }: PairOptions = {}): Pro
   const ports = [await freePort(), await freePort()] as const
   let primary = await startServer({ port: ports[0], settings: SETTINGS })
   let standby: TestServer | undefined
+  let left: TestServer | undefined
   const directories: string[] = []
+
+  async function closeLeft(): Promise<void> {
+    const old = left
+    left = undefined
+    if (old === undefined) return
+    signalAll(old, 'SIGKILL')
+    await old.kill()
+    await old.close()
+  }
 
   async function addStandby(port: number): Promise<void> {
     const directory = mkdtempSync(join(tmpdir(), 'millrace-server-'))
@@ -56,20 +67,22 @@ export async function startPair({ isSynchronous = true }: PairOptions = {}): Pro
     },
     url: (database) =>
       `postgres://postgres@127.0.0.1:${ports[0]},127.0.0.1:${ports[1]}/${encodeURIComponent(database)}`,
-    async failOver() {
+    async failOver(signal = 'SIGKILL') {
       const next = standby
       if (next === undefined) throw new Error('there is no standby; rebuild() it first')
       if (!isSynchronous) await lag(next)
-      await killAll(primary)
+      signalAll(primary, signal)
       await runSql(next.url(), 'select pg_promote(true, 30)')
-      await primary.close()
+      left = primary
       primary = next
       standby = undefined
     },
     async rebuild() {
+      await closeLeft()
       await addStandby(ports.find((port) => port !== primary.port) ?? ports[0])
     },
     async [Symbol.asyncDispose]() {
+      await closeLeft()
       await standby?.close()
       await primary.close()
       for (const each of directories) rmSync(each, { recursive: true, force: true })
@@ -133,15 +146,16 @@ async function lag(standby: TestServer): Promise<void> {
 const LAG_MS = 300
 
 /** The postmaster first, so that it starts no new ones; then its backends, whatever they are doing. */
-async function killAll(server: TestServer): Promise<void> {
+function signalAll(server: TestServer, signal: NodeJS.Signals): void {
   const { pid } = server
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
-  for (const each of [pid, ...children.map(Number).filter(Boolean)]) {
+  const children = `/proc/${pid}/task/${pid}/children`
+  // None where the postmaster has ended already.
+  const backends = existsSync(children) ? readFileSync(children, 'utf8').split(' ').map(Number) : []
+  for (const each of [pid, ...backends.filter(Boolean)]) {
     try {
-      process.kill(each, 'SIGKILL')
+      process.kill(each, signal)
     } catch {
       // It ended by itself meanwhile.
     }
   }
-  await server.kill()
 }

@@ -24,6 +24,8 @@ export interface FailoverOptions {
   /** Milliseconds of load before each kill and after the last. */
   readonly betweenMs: number
   readonly leaseMs: number
+  /** Default false. Otherwise the primary is stopped, as a host that is gone without a word. */
+  readonly isHung?: boolean | undefined
   /** Default true. Otherwise the negative control: what is acknowledged is lost. */
   readonly isSynchronous?: boolean | undefined
 }
@@ -54,7 +56,7 @@ export async function failover(options: FailoverOptions): Promise<FailoverReport
     for (let kill = 1; kill <= options.kills; kill += 1) {
       if (kill > 1) await pair.rebuild()
       await pause(options.betweenMs)
-      blows.push(await strike(pair, load, strikes))
+      blows.push(await strike(pair, load, { strikes, isHung: options.isHung === true }))
     }
     await pause(options.betweenMs)
     await load.stopAsking()
@@ -76,9 +78,13 @@ async function prepare(pair: ServerPair): Promise<void> {
   )
 }
 
-async function strike(pair: ServerPair, load: FailoverLoad, strikes: Fact[]): Promise<Blow> {
+async function strike(
+  pair: ServerPair,
+  load: FailoverLoad,
+  { strikes, isHung }: { readonly strikes: Fact[]; readonly isHung: boolean },
+): Promise<Blow> {
   const from = Date.now()
-  await pair.failOver()
+  await pair.failOver(isHung ? 'SIGSTOP' : 'SIGKILL')
   const promoted = Date.now()
   await until(() => Object.keys(load.wentOnAfter(promoted)).length === PARTS_OF_THE_WORK, {
     ms: 60_000,

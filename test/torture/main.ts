@@ -122,7 +122,8 @@ async function outboxScenario(words: TortureWords): Promise<boolean> {
 async function failoverScenario(words: TortureWords): Promise<boolean> {
   const [kills, leaseMs] = [words.number('kills', 5), words.number('lease', 3_000)]
   const isSynchronous = !words.hasControl
-  const options = { seed: seedOf(words), kills, betweenMs: 4_000, leaseMs, isSynchronous }
+  const how = { isSynchronous, isHung: words.isHung }
+  const options = { seed: seedOf(words), kills, betweenMs: 4_000, leaseMs, ...how }
   say(`torture: failover, seed ${options.seed}, ${kills} kills`)
   const report = await failover(options)
   say(failoverText(report))
