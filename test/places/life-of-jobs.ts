@@ -17,7 +17,7 @@ const flaky = defineJob('flaky', {
 })
 const pager = defineJob('pager', { carry: { page: 0 } })
 const doomed = defineJob('doomed')
-const long = defineJob('long', { lease: '2s' })
+const long = defineJob('long', { lease: '3s' })
 const booked = defineJob('booked', { input: typed<string>() })
 const endless = defineJob('endless')
 const merged = defineJob('merged', { input: typed<number>(), dedup: 'one' })
@@ -66,7 +66,7 @@ function workerOf(mill: Mill, numbers: number[]): Worker {
     .handle(doomed, () => {
       throw new GiveUp('there is no use')
     })
-    .handle(long, () => pause(2_500))
+    .handle(long, () => pause(3_300))
     .handle(booked, (text, run) =>
       run.transaction(async (tx) => {
         await tx.query('select $1::text as text', [text])

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { defineJob, typed } from 'millrace'
 import type { Mill } from 'millrace'
+import { gate } from '../support/gate.ts'
+import type { Gate } from '../support/gate.ts'
 import { shortly } from './shortly.ts'
 import type { Place } from './place.ts'
 
@@ -21,6 +23,7 @@ const foreign = defineJob('foreign', { input: typed<{ text: string }>() })
 /** Keys of every sort, a run whose worker is gone, a job that expires, one that SQL asked for. */
 export async function keysLive(mill: Mill, place: Place): Promise<void> {
   const runs: string[] = []
+  using first = gate()
   const { id: expired } = await mill.enqueue(stale)
   const { id: abandoned } = await mill.enqueue(lost)
   const [handle] = await mill.claim({ kinds: [lost], lease: '200ms' })
@@ -29,7 +32,7 @@ export async function keysLive(mill: Mill, place: Place): Promise<void> {
     .worker()
     .handle(live, async () => {
       runs.push('live')
-      await pause(400)
+      await first.enter('live')
     })
     .handle(seldom, (n) => void runs.push(`seldom ${n}`))
     .handle(quiet, (n) => void runs.push(`quiet ${n}`))
@@ -40,7 +43,7 @@ export async function keysLive(mill: Mill, place: Place): Promise<void> {
   await worker.start()
   try {
     await Promise.all([
-      again(mill, runs),
+      again(mill, runs, first),
       once(mill, runs),
       recovered(mill, abandoned),
       asked(place, runs),
@@ -53,13 +56,14 @@ export async function keysLive(mill: Mill, place: Place): Promise<void> {
 }
 
 /** Asked for while it runs: it runs once more, and once only. */
-async function again(mill: Mill, runs: readonly string[]): Promise<void> {
+async function again(mill: Mill, runs: readonly string[], first: Gate): Promise<void> {
   const { id } = await mill.enqueue(live)
   await shortly('it runs', async () => assert.equal((await mill.jobs.get(id))?.state, 'running'))
   const second = await mill.enqueue(live)
   const third = await mill.enqueue(live)
   assert.equal(second.id, third.id)
   assert.notEqual(second.id, id)
+  first.open()
   await mill.jobs.wait(second.id, { timeout: '20s' })
   assert.equal(runs.filter((each) => each === 'live').length, 2)
 }

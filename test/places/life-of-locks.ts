@@ -4,12 +4,12 @@ import type { Place } from './place.ts'
 
 /** Taken, refused, renewed, waited for, released; and a word on a channel. */
 export async function locksLive(mill: Mill, place: Place): Promise<void> {
-  const lock = await mill.tryLock('one', { ttl: '2s' })
+  const lock = await mill.tryLock('one', { ttl: '3s' })
   assert.ok(lock !== null)
   assert.equal(await mill.tryLock('one', { ttl: '5s' }), null)
   const waiting = mill.lock('one', { ttl: '5s', wait: '20s' })
   // Longer than it would last without renewals.
-  await new Promise((resolve) => setTimeout(resolve, 2_400))
+  await new Promise((resolve) => setTimeout(resolve, 3_300))
   assert.ok(await lock.renew('5s'))
   const held = await mill.locks.list()
   assert.deepEqual(
