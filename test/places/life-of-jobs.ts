@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { defineJob, GiveUp, typed } from 'millrace'
 import type { Mill, Worker } from 'millrace'
 import { collect } from '../support/collect.ts'
+import { ended } from './ended.ts'
 import { shortly } from './shortly.ts'
 import type { Place } from './place.ts'
 
@@ -86,12 +87,12 @@ async function echoes(mill: Mill): Promise<void> {
   )
   const later = await mill.enqueue(echo, { text: 'later', n: 4 }, { delay: 300 })
   for (const { id } of [one, ...many]) {
-    const ended = await mill.jobs.wait(echo, id, { timeout: '20s' })
-    assert.equal(ended.state, 'completed')
-    assert.deepEqual(ended.state === 'completed' && ended.result, { text: TEXT })
-    assert.equal(ended.input.text, TEXT)
+    const end = await ended(mill, echo, id)
+    assert.equal(end.state, 'completed')
+    assert.deepEqual(end.state === 'completed' && end.result, { text: TEXT })
+    assert.equal(end.input.text, TEXT)
   }
-  const last = await mill.jobs.wait(echo, later.id, { timeout: '20s' })
+  const last = await ended(mill, echo, later.id)
   assert.ok((last.startedAt?.getTime() ?? 0) - last.createdAt.getTime() >= 300)
   const again = await mill.enqueue(echo, { text: 'x', n: 5 }, { id: one.id })
   assert.equal(again.outcome, 'kept')
@@ -99,8 +100,8 @@ async function echoes(mill: Mill): Promise<void> {
 
 async function retried(mill: Mill): Promise<void> {
   const { id } = await mill.enqueue(flaky)
-  const ended = await mill.jobs.wait(id, { timeout: '20s' })
-  assert.deepEqual([ended.state, ended.run, ended.failures], ['completed', 2, 1])
+  const end = await ended(mill, flaky, id)
+  assert.deepEqual([end.state, end.run, end.failures], ['completed', 2, 1])
   const entries = await collect(mill.jobs.journal(id))
   assert.deepEqual(
     entries.map(({ outcome }) => outcome),
@@ -113,30 +114,30 @@ async function retried(mill: Mill): Promise<void> {
 
 async function paged(mill: Mill): Promise<void> {
   const { id } = await mill.enqueue(pager)
-  const ended = await mill.jobs.wait(id, { timeout: '20s' })
-  assert.deepEqual([ended.state, ended.run, ended.failures], ['completed', 3, 0])
+  const end = await ended(mill, pager, id)
+  assert.deepEqual([end.state, end.run, end.failures], ['completed', 3, 0])
 }
 
 async function killed(mill: Mill): Promise<void> {
   const { id } = await mill.enqueue(doomed)
-  const first = await mill.jobs.wait(id, { timeout: '20s' })
+  const first = await ended(mill, doomed, id)
   assert.ok(first.state === 'dead' && first.reason === 'gave-up')
   assert.deepEqual(await mill.jobs.retry(id, { by: 'me' }), { matched: 1, applied: 1 })
-  const second = await mill.jobs.wait(id, { timeout: '20s' })
+  const second = await ended(mill, doomed, id)
   assert.deepEqual([second.state, second.run], ['dead', 2])
 }
 
 /** Longer than its lease: it is renewed, and nobody else takes it. */
 async function renewed(mill: Mill): Promise<void> {
   const { id } = await mill.enqueue(long)
-  const ended = await mill.jobs.wait(id, { timeout: '20s' })
-  assert.deepEqual([ended.state, ended.run], ['completed', 1])
+  const end = await ended(mill, long, id)
+  assert.deepEqual([end.state, end.run], ['completed', 1])
 }
 
 async function inOneTransaction(mill: Mill): Promise<void> {
   const { id } = await mill.enqueue(booked, 'booked')
-  const ended = await mill.jobs.wait(id, { timeout: '20s' })
-  assert.deepEqual([ended.state, ended.run], ['completed', 1])
+  const end = await ended(mill, booked, id)
+  assert.deepEqual([end.state, end.run], ['completed', 1])
   await shortly('the follow-up ran once', async () => {
     const jobs = await collect(mill.jobs.list({ kind: echo, state: 'completed' }))
     assert.equal(jobs.filter(({ input }) => input.text === 'booked').length, 1)
@@ -148,8 +149,8 @@ async function cancelled(mill: Mill): Promise<void> {
   await shortly('it runs', async () => assert.equal((await mill.jobs.get(id))?.state, 'running'))
   const changed = await mill.jobs.cancel(id, { by: 'me', why: TEXT })
   assert.deepEqual(changed, { matched: 1, applied: 1 })
-  const ended = await mill.jobs.wait(id, { timeout: '20s' })
-  assert.ok(ended.state === 'cancelled' && ended.by === 'me')
+  const end = await ended(mill, endless, id)
+  assert.ok(end.state === 'cancelled' && end.by === 'me')
   const waiting = await mill.enqueue(endless, undefined, { delay: '1h' })
   await mill.jobs.reschedule(waiting.id, { delay: '2h', priority: 'high' })
   assert.equal((await mill.jobs.explain(waiting.id)).reasons[0]?.code, 'not-due')
@@ -162,7 +163,7 @@ async function mergedInto(mill: Mill, numbers: readonly number[]): Promise<void>
   assert.deepEqual([second.id, second.outcome], [first.id, 'replaced'])
   const third = await mill.enqueue(merged, 3)
   assert.equal(third.id, first.id)
-  await mill.jobs.wait(first.id, { timeout: '20s' })
+  await ended(mill, merged, first.id)
   assert.deepEqual(numbers, [3])
 }
 
@@ -172,15 +173,15 @@ async function handled(mill: Mill): Promise<void> {
   assert.equal(handle?.id, id)
   assert.ok(await handle?.heartbeat('20s'))
   assert.ok(await handle?.complete(7))
-  const ended = await mill.jobs.get(byHand, id)
-  assert.equal(ended?.state === 'completed' && ended.result, 7)
+  const end = await mill.jobs.get(byHand, id)
+  assert.equal(end?.state === 'completed' && end.result, 7)
 }
 
 async function resumed(mill: Mill): Promise<void> {
   const { id } = await mill.enqueue(calm)
   assert.equal((await mill.jobs.explain(id)).reasons[0]?.code, 'queue-paused')
   await mill.queues.resume('calm')
-  assert.equal((await mill.jobs.wait(id, { timeout: '20s' })).state, 'completed')
+  assert.equal((await ended(mill, calm, id)).state, 'completed')
 }
 
 async function inYourTransaction(mill: Mill, { transaction }: Place): Promise<void> {
@@ -194,7 +195,7 @@ async function inYourTransaction(mill: Mill, { transaction }: Place): Promise<vo
   await ask(6, false)
   await assert.rejects(ask(7, true), /changed my mind/)
   const [committed = '', rolledBack = ''] = ids
-  assert.equal((await mill.jobs.wait(committed, { timeout: '20s' })).state, 'completed')
+  assert.equal((await ended(mill, echo, committed)).state, 'completed')
   assert.equal(await mill.jobs.get(rolledBack), null)
 }
 

@@ -4,6 +4,7 @@ import { defineJob, typed } from 'millrace'
 import type { Mill } from 'millrace'
 import { gate } from '../support/gate.ts'
 import type { Gate } from '../support/gate.ts'
+import { ended } from './ended.ts'
 import { shortly } from './shortly.ts'
 import type { Place } from './place.ts'
 
@@ -16,7 +17,11 @@ const quiet = defineJob('quiet', {
   input: typed<number>(),
   dedup: { key: 'k', debounce: '2s' },
 })
-const lost = defineJob('lost', { retry: { backoff: { type: 'fixed', base: 1, jitter: 0 } } })
+// Its workers look for lapsed leases as often as its lease is long.
+const lost = defineJob('lost', {
+  lease: '1s',
+  retry: { backoff: { type: 'fixed', base: 1, jitter: 0 } },
+})
 const stale = defineJob('stale', { expires: '50ms' })
 const foreign = defineJob('foreign', { input: typed<{ text: string }>() })
 
@@ -48,8 +53,8 @@ export async function keysLive(mill: Mill, place: Place): Promise<void> {
       recovered(mill, abandoned),
       asked(place, runs),
     ])
-    const ended = await mill.jobs.wait(expired, { timeout: '20s' })
-    assert.ok(ended.state === 'dead' && ended.reason === 'expired')
+    const end = await ended(mill, stale, expired)
+    assert.ok(end.state === 'dead' && end.reason === 'expired')
   } finally {
     await worker.stop()
   }
@@ -64,7 +69,7 @@ async function again(mill: Mill, runs: readonly string[], first: Gate): Promise<
   assert.equal(second.id, third.id)
   assert.notEqual(second.id, id)
   first.open()
-  await mill.jobs.wait(second.id, { timeout: '20s' })
+  await ended(mill, live, second.id)
   assert.equal(runs.filter((each) => each === 'live').length, 2)
 }
 
@@ -73,8 +78,8 @@ async function once(mill: Mill, runs: readonly string[]): Promise<void> {
   const { id } = await mill.enqueue(seldom, 1)
   const kept = await mill.enqueue(seldom, 2)
   assert.deepEqual([kept.id, kept.outcome], [id, 'kept'])
-  await mill.jobs.wait(first?.id ?? '', { timeout: '20s' })
-  await mill.jobs.wait(id, { timeout: '20s' })
+  await ended(mill, quiet, first?.id ?? '')
+  await ended(mill, seldom, id)
   assert.deepEqual(runs.filter((each) => /quiet|seldom/.test(each)).toSorted(), [
     'quiet 3',
     'seldom 1',
@@ -83,8 +88,8 @@ async function once(mill: Mill, runs: readonly string[]): Promise<void> {
 
 /** Its lease ended, and nobody said why. */
 async function recovered(mill: Mill, id: string): Promise<void> {
-  const ended = await mill.jobs.wait(id, { timeout: '20s' })
-  assert.deepEqual([ended.state, ended.run, ended.failures], ['completed', 2, 1])
+  const end = await ended(mill, lost, id)
+  assert.deepEqual([end.state, end.run, end.failures], ['completed', 2, 1])
 }
 
 /** By the function for triggers, and seen in the view for people. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { defineJob, typed } from 'millrace'
 import type { Mill } from 'millrace'
 import { collect } from '../support/collect.ts'
+import { ended } from './ended.ts'
 import { shortly } from './shortly.ts'
 
 const tick = defineJob('tick', { input: typed<string>() })
@@ -25,7 +26,7 @@ export async function schedulesLive(mill: Mill): Promise<void> {
     assert.ok(boundaries.every((each) => (each - (nextFireAt?.getTime() ?? 0)) % 400 === 0))
     await mill.schedules.pause('often')
     const { id } = await mill.schedules.runNow('daily')
-    assert.equal((await mill.jobs.wait(id, { timeout: '20s' })).state, 'completed')
+    assert.equal((await ended(mill, tick, id)).state, 'completed')
     const [first, second] = await mill.schedules.next('daily', 2)
     assert.ok(Number(second) - Number(first) >= 23 * 3_600_000)
     await mill.schedules.resume('often')

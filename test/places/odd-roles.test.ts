@@ -9,10 +9,10 @@ import { live } from './life.ts'
 import { DECOYS, ODD_SETTINGS } from './odd-settings.ts'
 import { serverPlace } from './server-place.ts'
 
-const SERIOUS = [
+const LEVELS = inFull([
   `default_transaction_isolation = 'repeatable read'`,
-  ...inFull([`default_transaction_isolation = 'serializable'`]),
-]
+  `default_transaction_isolation = 'serializable'`,
+])
 
 describe('race 22: a whole life passes for', () => {
   let database: FreshDatabase
@@ -43,7 +43,7 @@ describe('race 22: a whole life passes for', () => {
     expect.assertions(0)
   })
 
-  test.each(SERIOUS)('a role with %s alone', async (setting) => {
+  test.each(LEVELS)('a role with %s alone', async (setting) => {
     await becomes([setting])
     const schema = `own ${setting}`.slice(0, 60)
     await live(serverPlace({ url, direct: database.url, schema, migrate: 'auto' }))
