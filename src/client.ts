@@ -283,10 +283,10 @@ class Client implements Mill {
   /** One listener for all workers, made for the first: a client that only enqueues has none. */
   #listening(): Wakeups {
     const { engine, statements, settings } = this.#parts
-    const { clock, namespace: place } = statements
+    const { clock, namespace: place, origin } = statements
     this.#wakeups ??=
       settings.wake === 'listen'
-        ? wakeups(engine, place.channel, { clock, random: chance })
+        ? wakeups(engine, place.channel, { clock, random: chance, origin })
         : silentWakeups()
     return this.#wakeups
   }

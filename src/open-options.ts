@@ -22,7 +22,10 @@ export interface OpenOptions {
   events?: boolean | undefined
   /** The largest payload, in bytes of JSON. Default 262 144 (256 kB). */
   maxPayload?: number | undefined
-  /** Prepare statements on our own connections. Default true; false behind poolers that cannot. */
+  /**
+   * Prepare statements on our own connections. Default true; where a pooler cannot keep them they are
+   * sent unprepared from the first failure on, which false saves.
+   */
   prepare?: boolean | undefined
   /** Takes what an operator should know. Default: warnings and errors to standard error; false: nobody. */
   logger?: Logger | false | undefined

@@ -10,6 +10,7 @@ import { errorsPage } from './errors-page.ts'
 import { schemaPage } from './schema-page.ts'
 import { specPage } from './spec-page.ts'
 import { statementsPage, type StatementModule } from './statements-page.ts'
+import { supportPage } from './support-page.ts'
 import { testTitles } from './test-titles.ts'
 
 // Those of a domain stand beside it.
@@ -36,6 +37,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
     ['statements.md', statementsPage(await statementModules())],
     ['schema.md', await migratedSchemaPage()],
     ['clock-changes.md', clockChangesPage()],
+    ['support.md', supportPage()],
     ['spec.md', specPage(testTitles(testFolder))],
   ])
 }

@@ -17,6 +17,8 @@ export interface Query {
   readonly name: string
   readonly text: string
   readonly values: readonly Value[]
+  /** Never prepared, whatever the session does. */
+  readonly isAskedOnce?: true | undefined
 }
 
 /** Anything that runs a query: a session, a transaction on one, or the caller's own transaction. */
@@ -94,3 +96,6 @@ export const PLAN_SETTINGS: Readonly<Record<string, string>> = {
   enable_bitmapscan: 'off',
   jit: 'off',
 }
+
+/** PostgreSQL's own limit for `statement_timeout`, in milliseconds. */
+export const LONGEST_STATEMENT: number = 2 ** 31 - 1

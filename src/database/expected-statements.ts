@@ -10,7 +10,7 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   await_schedule: 'text → text',
   begin_fire:
     'text → text, text, text, text, text, text, text, text, integer, double precision, double precision, text, double precision',
-  bound_transaction: 'text → text, integer',
+  bound_transaction: 'text → text, integer, text',
   break_lock: 'text, text, boolean → text',
   cancel_jobs: 'text, text, text, text, text, text → text, text, text, integer, text',
   cancelled_runs: 'text → text, integer, text',
@@ -24,7 +24,7 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   complete_runs: 'text, text, text → integer, text, text',
   count_finished: 'text, integer, text, text, text → integer, integer, text',
   described_statement: '→ text',
-  end_transaction: 'integer → boolean',
+  end_transaction: 'integer, text → boolean',
   ended_heads: 'text, text, integer → text, integer, text, text',
   ended_jobs: 'text → text',
   enqueue_jobs: 'text, text, text → integer',

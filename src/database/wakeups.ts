@@ -1,4 +1,6 @@
 import type { Clock } from '../core/clock.ts'
+import { notice } from '../core/telemetry.ts'
+import type { Origin } from '../core/telemetry.ts'
 import { wait } from '../core/wait.ts'
 import type { Engine, Listening } from './database.ts'
 import { ears } from './ears.ts'
@@ -31,8 +33,9 @@ export interface Wakeups extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Where time and chance come from. */
-export interface Tempo {
+/** Whose wake-ups they are, and where time and chance come from. */
+export interface WakeupsOptions {
+  readonly origin: Origin
   readonly clock: Clock
   /** In [0, 1): spreads the reconnects of many processes after a restart of the server. */
   readonly random: () => number
@@ -44,28 +47,31 @@ const PING_WITHIN = 10_000
 const PROOF_WITHIN = 5_000
 const FIRST_BACKOFF = 500
 const LONGEST_BACKOFF = 60_000
+// Each try leaves a LISTEN behind on a connection that the pooler gives to others.
+const LONGEST_UNHEARD = 600_000
 
 /** Starts listening on `channel`, in the background. */
-export function wakeups(engine: Engine, channel: string, tempo: Tempo): Wakeups {
-  return new ListeningWakeups(engine, channel, tempo)
+export function wakeups(engine: Engine, channel: string, options: WakeupsOptions): Wakeups {
+  return new ListeningWakeups(engine, channel, options)
 }
 
 class ListeningWakeups implements Wakeups {
   readonly #engine: Engine
   readonly #channel: string
-  readonly #tempo: Tempo
+  readonly #options: WakeupsOptions
   readonly #handlers = new Set<(hint: WakeHint) => void>()
   readonly #ears = ears()
   readonly #loop: Promise<void>
   #stage = new AbortController()
   #isClosed = false
   #isListening = false
+  #isWarned = false
   #problem: unknown
 
-  constructor(engine: Engine, channel: string, tempo: Tempo) {
+  constructor(engine: Engine, channel: string, options: WakeupsOptions) {
     this.#engine = engine
     this.#channel = channel
-    this.#tempo = tempo
+    this.#options = options
     this.#loop = this.#run()
   }
 
@@ -101,7 +107,7 @@ class ListeningWakeups implements Wakeups {
   }
 
   async #run(): Promise<void> {
-    const { clock, random } = this.#tempo
+    const { clock, random } = this.#options
     let failures = 0
     while (!this.#isClosed) {
       this.#stage = new AbortController()
@@ -109,7 +115,7 @@ class ListeningWakeups implements Wakeups {
       failures = wasSound ? 1 : failures + 1
       if (this.#isClosed) return
       this.#stage = new AbortController()
-      await wait(clock, backoff(failures, random()), this.#stage.signal)
+      await wait(clock, backoff(failures, this.#longestBackoff()) * random(), this.#stage.signal)
     }
   }
 
@@ -136,6 +142,7 @@ class ListeningWakeups implements Wakeups {
       this.#problem = stage.signal.reason
     } catch (error) {
       this.#problem = error
+      if (error instanceof UnheardError) this.#warn(error)
     }
     this.#ears.end(this.#problem)
     return pings > 0
@@ -151,14 +158,26 @@ class ListeningWakeups implements Wakeups {
     } finally {
       await session.close()
     }
-    await wait(this.#tempo.clock, PROOF_WITHIN, AbortSignal.any([first, stage]))
+    await wait(this.#options.clock, PROOF_WITHIN, AbortSignal.any([first, stage]))
     if (first.aborted) return
     throw stage.aborted ? stage.reason : new UnheardError()
+  }
+
+  // Once, until something is heard after all: there is nothing new in the next try's failure.
+  #warn({ message }: UnheardError): void {
+    if (this.#isWarned || this.#isClosed) return
+    this.#isWarned = true
+    notice({ origin: this.#options.origin, level: 'warn', message, facts: {} })
+  }
+
+  #longestBackoff(): number {
+    return this.#problem instanceof UnheardError ? LONGEST_UNHEARD : LONGEST_BACKOFF
   }
 
   #begin(listening: Listening, stage: AbortController): void {
     if (this.#isClosed) return
     this.#isListening = true
+    this.#isWarned = false
     this.#problem = undefined
     this.#ears.begin(listening, (error) => stage.abort(error))
     this.#deliver({ type: 'resync' })
@@ -172,7 +191,7 @@ class ListeningWakeups implements Wakeups {
   }
 
   async #isStillThere(listening: Listening, stage: AbortSignal): Promise<boolean> {
-    await wait(this.#tempo.clock, PING_EVERY, stage)
+    await wait(this.#options.clock, PING_EVERY, stage)
     if (stage.aborted) return false
     await listening.ping(PING_WITHIN)
     return !stage.aborted
@@ -193,7 +212,7 @@ const NOTIFY = {
   text: 'select count(pg_notify($1::text, $2::text))::int4 as sent',
 }
 
-/** A pooler in transaction mode: to try again will not help. */
+/** A pooler in transaction mode: to try again will hardly help. */
 export class UnheardError extends Error {
   constructor() {
     super(UNHEARD)
@@ -201,9 +220,9 @@ export class UnheardError extends Error {
 }
 
 const UNHEARD =
-  'LISTEN succeeds here but nothing arrives, as behind a pooler in transaction mode. Jobs are found by polling; for wake-ups connect to the server itself.'
+  "LISTEN succeeds here but nothing arrives, as behind a pooler in transaction mode. Jobs are found by polling; for wake-ups connect to the server itself, or say wake: 'poll' to do without."
 
-/** Exponential with full jitter, in milliseconds. */
-function backoff(failures: number, chance: number): number {
-  return Math.min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (failures - 1)) * chance
+/** Exponential, in milliseconds; full jitter is put to it. */
+function backoff(failures: number, longest: number): number {
+  return Math.min(longest, FIRST_BACKOFF * 2 ** (failures - 1))
 }

@@ -105,20 +105,31 @@ for key share`,
   )
 
 // A handler that never comes back, or a host that died without a word, must not hold its lease's lock for ever.
-export const boundTransaction: Statement<{ idle_ms: string }, { bound: string; pid: number }> =
-  statement(
-    'bound_transaction',
-    `
+// The transaction is known by its session and its beginning, in microseconds.
+export const boundTransaction: Statement<
+  { idle_ms: string },
+  { bound: string; pid: number; began: string }
+> = statement(
+  'bound_transaction',
+  `
 select
   set_config('idle_in_transaction_session_timeout', $idle_ms::text, true) as bound,
-  pg_backend_pid() as pid`,
-  )
-
-// The session of a transaction whose run was decided otherwise; it is ours, and used no more.
-export const endTransaction: Statement<{ pid: number }, { ended: boolean }> = statement(
-  'end_transaction',
-  `select pg_terminate_backend($pid::int) as ended`,
+  pid,
+  (extract(epoch from xact_start) * 1000000)::bigint::text as began
+from pg_catalog.pg_stat_activity
+where pid = pg_backend_pid()`,
 )
+
+// The session of a transaction whose run was decided otherwise; it is ours, and used no more. Behind a
+// pooler it is another's once the transaction is over: then nothing is ended.
+export const endTransaction: Statement<{ pid: number; began: string }, { ended: boolean }> =
+  statement(
+    'end_transaction',
+    `
+select pg_terminate_backend(pid) as ended
+from pg_catalog.pg_stat_activity
+where pid = $pid::int and (extract(epoch from xact_start) * 1000000)::bigint = $began::text::bigint`,
+  )
 
 // Before the first statement of a transaction that is not ours.
 export const readCommitted: Statement<Record<string, never>, never> = statement(

@@ -87,7 +87,8 @@ export async function bound(
   const [session] = await runner.run(boundTransaction, { idle_ms })
   const end = (): void => {
     if (session === undefined) return
-    const ended = executor.lane('settle alone').run(endTransaction, { pid: session.pid })
+    const { pid, began } = session
+    const ended = executor.lane('settle alone').run(endTransaction, { pid, began })
     // Where this fails it ends with its statement, or the server ends it for being idle.
     ended.catch(() => undefined)
   }

@@ -74,7 +74,7 @@ fate as materialized (
   cross join lateral (select g.cancel_requested_at is not null and x.outcome <> 'completed' as is_cancelled) c
 ),
 again as (
-  insert into millrace.ready (
+  insert into millrace.ready as place (
     job_id, queue, kind, priority, due_at, expires_at, lease_ms, run, failures, reason, dedup_key, sibling
   )
   select
@@ -133,7 +133,7 @@ const BY_RECOVERY: Collisions = {
       and (select true from millrace.finished f where f.job_id = g.job_id limit 1) is not true`,
   ifEnded: `
   on conflict (job_id) do nothing`,
-  ifWaiting: 'do update set due_at = ready.due_at',
+  ifWaiting: 'do update set due_at = place.due_at',
 }
 
 const SETTLED = `

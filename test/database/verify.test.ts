@@ -111,6 +111,16 @@ describe('G3: verify', () => {
     ])
   })
 
+  test('G4: every statement is as good where a prefix stands before the names', async () => {
+    await using database = await freshDatabase()
+    const place = { schema: 'Ugly "s"', prefix: "it's " }
+    await using tables = migrations(database.url, place)
+    await tables.up()
+    const { described, disagreements } = await verify(database.url, place)
+    expect(disagreements).toEqual([])
+    expect(described).toBeGreaterThan(100)
+  })
+
   test('refuses a database without tables, and options that there are not', async () => {
     await using empty = await freshDatabase()
     await expect(verify(empty.url)).rejects.toThrow(NotMigratedError)

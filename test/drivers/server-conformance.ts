@@ -106,6 +106,17 @@ export function serverConformance(engineOn: (url: string) => Engine): void {
       expect(proxy.connections).toBe(tried + 1)
     })
 
+    test('29: a pooler without a connection to give is no reason to do without our settings', async () => {
+      let refusals = 1
+      const refuse = () => (refusals-- > 0 ? refusal('no more connections allowed') : undefined)
+      await using proxy = await proxyTo(database.url, { refuse })
+      await using engine = engineOn(proxy.url)
+      const seqscan = query("select current_setting('enable_seqscan') as seqscan")
+      await (await engine.connect(OPTIONS)).query(seqscan)
+      const session = await engine.connect(OPTIONS)
+      expect(await session.query(seqscan)).toEqual([{ seqscan: 'off' }])
+    })
+
     test('of several hosts the one that takes writes is found, and remembered', async () => {
       const standby = await proxyTo(databaseUrl(database.url, database.name))
       await using primary = await proxyTo(database.url)
@@ -131,6 +142,22 @@ export function serverConformance(engineOn: (url: string) => Engine): void {
       })
       await standby.close()
       await runSql(database.url, `drop database ${readOnly}`)
+    })
+
+    test('a host that was left is left by all: nothing waits for its answers', async () => {
+      await using first = await proxyTo(database.url)
+      await using second = await proxyTo(database.url)
+      const { pathname } = new URL(database.url)
+      const hosts = `127.0.0.1:${first.port},127.0.0.1:${second.port}`
+      await using engine = engineOn(`postgres://postgres@${hosts}${pathname}`)
+      const session = await engine.connect({ ...OPTIONS, timeoutMs: 600_000 })
+      const waiting = failure(session.query(query('select pg_sleep(60)')))
+      first.freeze()
+      first.refuseMore()
+      const next = await engine.connect(OPTIONS)
+      expect(await waiting).toMatchObject({ retryable: true, outcomeUnknown: true })
+      expect(session.isLost).toBe(true)
+      expect(await next.query(query('select 1 as one'))).toEqual([{ one: 1 }])
     })
 
     test('a URL that asks for a standby is refused', () => {
@@ -189,7 +216,11 @@ function openHandles(): number {
 // What PgBouncer says to a startup packet that holds more than it knows.
 function refuseSettings(startup: Buffer): Buffer | undefined {
   if (!startup.includes('enable_seqscan')) return undefined
-  const fields = ['SFATAL', 'VFATAL', 'C08P01', 'Munsupported startup parameter: options', '']
+  return refusal('unsupported startup parameter: options')
+}
+
+function refusal(message: string): Buffer {
+  const fields = ['SFATAL', 'VFATAL', 'C08P01', `M${message}`, '']
   const body = Buffer.from(`${fields.join('\0')}\0`)
   const head = Buffer.alloc(5)
   head.write('E')

@@ -64,7 +64,8 @@ function packagedNative(): string {
   return join(dirname(dirname(entry)), 'native')
 }
 
-function serverAccount(): Account {
+/** Who runs servers where this process may not; empty when it may. */
+export function serverAccount(): Account {
   if (process.getuid?.() !== 0) return {}
   const accounts = readFileSync('/etc/passwd', 'utf8').split('\n')
   const line =

@@ -150,7 +150,8 @@ function untilReady(server: ChildProcess): Promise<void> {
     let log = ''
     server.stderr?.setEncoding('utf8').on('data', (text: string) => {
       log = (log + text).slice(-4_000)
-      if (log.includes('ready to accept connections')) resolve()
+      // A standby accepts those that only read.
+      if (/ready to accept (?:read-only )?connections/.test(log)) resolve()
     })
     server.once('error', reject)
     server.once('exit', () => reject(new Error(`PostgreSQL did not start: ${log}`)))
@@ -191,7 +192,8 @@ async function terminate({ server, watchdog }: Running, signal: NodeJS.Signals):
   watchdog.stdin?.end('stopped\n')
 }
 
-async function freePort(): Promise<number> {
+/** One of the machine's that nobody listens on. */
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const address = probe.address()

@@ -12,6 +12,8 @@ export interface Proxy extends AsyncDisposable {
   thaw(): void
   /** Drops for ever whatever comes on the connections made so far; those that come later are passed on. */
   silence(): void
+  /** Takes no new connections; those that are there stay. */
+  refuseMore(): void
   /** Resets every connection. */
   reset(): void
   /**
@@ -91,6 +93,7 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
   url.port = String(address.port)
   async function close(): Promise<void> {
     for (const socket of sockets) socket.destroy()
+    if (!listener.listening) return
     listener.close()
     await once(listener, 'close')
   }
@@ -105,6 +108,9 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
     },
     silence: () => {
       silenced = connections
+    },
+    refuseMore: () => {
+      listener.close()
     },
     reset: () => {
       for (const socket of sockets) socket.resetAndDestroy()

@@ -1,6 +1,7 @@
 import { startServer } from '../support/postgres-server.ts'
 import { violationsOf } from './check.ts'
 import { backlogScenario, scaleScenario, snapshotScenario } from './gates.ts'
+import { failover, failoverText } from './failover.ts'
 import { faultsOf } from './history/faults.ts'
 import { countsText, lifecycle } from './lifecycle.ts'
 import { migrationsUnderFire } from './migrations/scenario.ts'
@@ -28,6 +29,7 @@ const SCENARIOS: ReadonlyMap<string, Scenario> = new Map([
   ['streams', streamsScenario],
   ['outbox', outboxScenario],
   ['migrations', migrationsScenario],
+  ['failover', failoverScenario],
   ['backlog', backlogScenario],
   ['snapshot', snapshotScenario],
   ['scale', scaleScenario],
@@ -129,6 +131,17 @@ async function migrationsScenario(words: TortureWords): Promise<boolean> {
   }
   say(`torture: migrations, seed ${options.seed}, ${options.workers} workers of each version`)
   return migrationsUnderFire(options, say)
+}
+
+async function failoverScenario(words: TortureWords): Promise<boolean> {
+  const [kills, leaseMs] = [words.number('kills', 5), words.number('lease', 3_000)]
+  const isSynchronous = !words.hasControl
+  const how = { isSynchronous, isHung: words.isHung }
+  const options = { seed: seedOf(words), kills, betweenMs: 4_000, leaseMs, ...how }
+  say(`torture: failover, seed ${options.seed}, ${kills} kills`)
+  const report = await failover(options)
+  say(failoverText(report))
+  return (report.violations.length === 0) === isSynchronous
 }
 
 const DRAIN_WITHIN = 180_000

@@ -46,6 +46,14 @@ migrations: from each earlier version of the tables, while workers of that versi
   --lease <ms>      how long a lease lasts (3000)
   --seed <n>        what is asked for (of the clock)
 
+failover: a primary and a synchronous standby under one URL, killed and promoted in turn, under load
+
+  --kills <n>       how many (5)
+  --lease <ms>      how long a lease lasts (3000)
+  --seed <n>        what is asked (of the clock)
+  --hang            the primary is stopped, as a host that is gone without a word
+  --control         the standby is asynchronous and lags: what was acknowledged must be found lost
+
 backlog: what a claim costs beside millions of rows that it has no use for, to an almost empty database
 
   --jobs <n>        ready, due later in better levels, and finished, each; a fifth of unknown kinds (1000000)
@@ -76,6 +84,7 @@ Exits 1 when something was lost, doubled or run twice at once, or a gate failed.
 const OPTIONS = {
   help: { type: 'boolean', default: false },
   control: { type: 'boolean', default: false },
+  hang: { type: 'boolean', default: false },
   minutes: { type: 'string' },
   seed: { type: 'string' },
   workers: { type: 'string' },
@@ -94,13 +103,14 @@ const OPTIONS = {
 } as const
 
 /** An option that is a number from 0 up; what it stands for without being given is the scenario's. */
-export type NumberOption = Exclude<keyof typeof OPTIONS, 'help' | 'control'>
+export type NumberOption = Exclude<keyof typeof OPTIONS, 'help' | 'control' | 'hang'>
 
 export interface TortureWords {
   /** In the order given. */
   readonly scenarios: readonly string[]
   readonly isHelp: boolean
   readonly hasControl: boolean
+  readonly isHung: boolean
   number<Fallback>(option: NumberOption, fallback: Fallback): number | Fallback
 }
 
@@ -115,6 +125,7 @@ export function tortureWords(words: readonly string[]): TortureWords {
     scenarios: positionals.length === 0 ? ['processes'] : positionals,
     isHelp: values.help,
     hasControl: values.control,
+    isHung: values.hang,
     number(option, fallback) {
       const word = values[option]
       return word === undefined ? fallback : numberOf(option, word)

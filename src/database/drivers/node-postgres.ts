@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Engine, Query, Row } from '../database.ts'
 import { parameterOf, urlsByHost, withParameters } from './connection-url.ts'
 import { farewell } from './farewell.ts'
@@ -71,7 +72,7 @@ async function openClient(
 
 class ClientWire implements Wire {
   readonly #client: PgClient
-  readonly #nameOf: ((query: Query) => string) | undefined
+  #nameOf: ((query: Query) => string) | undefined
   #isGone = false
 
   constructor(client: PgClient, options: WireOptions) {
@@ -99,7 +100,7 @@ class ClientWire implements Wire {
   }
 
   async query(query: Query): Promise<readonly Row[]> {
-    const name = this.#nameOf?.(query)
+    const name = query.isAskedOnce === true ? undefined : this.#nameOf?.(query)
     const { rows } = await this.#client.query({ name, text: query.text, values: [...query.values] })
     return rows
   }
@@ -110,6 +111,10 @@ class ClientWire implements Wire {
 
   get isGone(): boolean {
     return this.#isGone
+  }
+
+  prepareNoMore(): void {
+    this.#nameOf = undefined
   }
 
   destroy(): void {
@@ -164,18 +169,17 @@ function commandLine(
   return [own, ...ours].filter(Boolean).join(' ') || undefined
 }
 
-// One connection may serve two namespaces, whose statements have the same names. PostgreSQL cuts a
-// name to 63 bytes.
+// Behind a pooler a statement of this name may be there that somebody else prepared: for another
+// namespace, or with another release. So the name says what the text is, and what is run under it is
+// never another's. PostgreSQL cuts a name to 63 bytes.
 function preparedNames(): (query: Query) => string {
   const names = new Map<string, string>()
-  const taken = new Set<string>()
   return ({ name, text }) => {
     const known = names.get(text)
     if (known !== undefined) return known
-    const short = name.slice(0, 50)
-    const unique = taken.has(short) ? `${short}~${names.size}` : short
+    const digest = createHash('sha256').update(text).digest('hex')
+    const unique = `${name.slice(0, 40)}~${digest.slice(0, 16)}`
     names.set(text, unique)
-    taken.add(unique)
     return unique
   }
 }

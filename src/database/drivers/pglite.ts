@@ -31,7 +31,7 @@ class PgliteEngine implements Engine {
 
   async connect(_options: SessionOptions): Promise<Session> {
     const { wire, takeTurn } = await this.#connected()
-    return sessionOn(wire, takeTurn, Number.POSITIVE_INFINITY)
+    return sessionOn(wire, { takeTurn, timeoutMs: Number.POSITIVE_INFINITY })
   }
 
   async listen(channel: string, handlers: ListenHandlers): Promise<Listening> {

@@ -71,10 +71,12 @@ class InstanceWire implements Wire {
   readonly #options: WireOptions
   #sql: Instance | undefined
   #isGone = false
+  #isPreparing: boolean
 
   constructor(socket: OneSocket, options: WireOptions) {
     this.#socket = socket
     this.#options = options
+    this.#isPreparing = options.prepare
   }
 
   async connect(make: (own: object) => Instance): Promise<void> {
@@ -91,7 +93,8 @@ class InstanceWire implements Wire {
   }
 
   query(query: Query): Promise<readonly Row[]> {
-    return queryPostgresJs(this.#instance(), query, this.#options.prepare)
+    const prepare = this.#isPreparing && query.isAskedOnce !== true
+    return queryPostgresJs(this.#instance(), query, prepare)
   }
 
   async execute(text: string): Promise<void> {
@@ -100,6 +103,10 @@ class InstanceWire implements Wire {
 
   get isGone(): boolean {
     return this.#isGone
+  }
+
+  prepareNoMore(): void {
+    this.#isPreparing = false
   }
 
   destroy(): void {

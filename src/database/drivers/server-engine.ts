@@ -1,16 +1,13 @@
 import { DatabaseError } from '../../errors.ts'
-import {
-  type Engine,
-  type ListenHandlers,
-  type Listening,
-  PLAN_SETTINGS,
-  type Session,
-  type SessionOptions,
-} from '../database.ts'
+import type { Engine, ListenHandlers, Listening, Session, SessionOptions } from '../database.ts'
+import { within } from './deadline.ts'
 import { listenOn } from './listening.ts'
+import { LOOK, lookedAt, pinnedBegin, sessionSettings } from './pinning.ts'
+import type { Look } from './pinning.ts'
 import { sessionOn } from './session.ts'
 import { translateError } from './translate-error.ts'
 import { turns } from './turns.ts'
+import { CONNECT_WITHIN } from './wire.ts'
 import type { OpenWire, Wire, WireOptions } from './wire.ts'
 
 /**
@@ -26,7 +23,8 @@ class ServerEngine implements Engine {
   readonly driver: Engine['driver']
   readonly isSingleConnection = false
   readonly #hosts: readonly OpenWire[]
-  readonly #wires = new Set<Wire>()
+  /** With the host of each. */
+  readonly #wires = new Map<Wire, number>()
   #preferred = 0
   #isPinning = true
   #isClosed = false
@@ -37,51 +35,58 @@ class ServerEngine implements Engine {
   }
 
   async connect(options: SessionOptions): Promise<Session> {
-    const wire = await this.#open({
+    const settings = sessionSettings(options)
+    const { wire, look } = await this.#open({
       applicationName: `millrace ${options.purpose}`,
-      settings: sessionSettings(options),
+      settings,
       prepare: options.prepare ?? true,
     })
-    return sessionOn(wire, turns(), options.timeoutMs)
+    return sessionOn(wire, {
+      takeTurn: turns(),
+      timeoutMs: options.timeoutMs,
+      ...(look.isPinned ? {} : { begin: pinnedBegin(settings), isBracketed: !look.isSound }),
+    })
   }
 
   listen(channel: string, handlers: ListenHandlers): Promise<Listening> {
-    return listenOn((options) => this.#open(options), channel, handlers)
+    return listenOn(async (options) => (await this.#open(options)).wire, channel, handlers)
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await Promise.all([...this.#wires].map((wire) => wire.end()))
+    await Promise.all([...this.#wires.keys()].map((wire) => wire.end()))
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
 
-  // PgBouncer refuses startup packets with settings it does not know (08P01). Then we do without:
-  // plans are no longer pinned, deadlocks that come of it are repeated, and `doctor` says so.
-  async #open(options: WireOptions): Promise<Wire> {
+  // PgBouncer refuses startup packets with settings it does not know (08P01). Then we do without: see
+  // `pinning.ts`. It says the same when it has no connection left, which passes: only what names the
+  // settings is remembered.
+  async #open(options: WireOptions): Promise<Opened> {
     if (!this.#isPinning) return this.#openAny({ ...options, settings: {} })
     try {
       return await this.#openAny(options)
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.sqlstate !== '08P01') throw error
-      const wire = await this.#openAny({ ...options, settings: {} })
-      this.#isPinning = false
-      return wire
+      const opened = await this.#openAny({ ...options, settings: {} })
+      this.#isPinning = !/parameter|option/i.test(error.message)
+      return opened
     }
   }
 
   // The host that was right last time comes first: after a failover the dead one may cost its
   // whole timeout with every connection.
-  async #openAny(options: WireOptions): Promise<Wire> {
+  async #openAny(options: WireOptions): Promise<Opened> {
     let failure: unknown
+    const first = this.#preferred
     for (let step = 0; step < this.#hosts.length; step += 1) {
-      const index = (this.#preferred + step) % this.#hosts.length
+      const index = (first + step) % this.#hosts.length
       try {
-        const wire = await this.#openHost(index, options)
+        const opened = await this.#openHost(index, options)
         this.#preferred = index
-        return wire
+        return opened
       } catch (error) {
         failure = error
       }
@@ -89,7 +94,7 @@ class ServerEngine implements Engine {
     throw translateError(failure, { statement: null, mayHaveApplied: false })
   }
 
-  async #openHost(index: number, options: WireOptions): Promise<Wire> {
+  async #openHost(index: number, options: WireOptions): Promise<Opened> {
     const open = this.#hosts[index]
     if (open === undefined || this.#isClosed) throw closedError()
     let wire: Wire | undefined
@@ -98,39 +103,49 @@ class ServerEngine implements Engine {
       options.onGone?.(error)
     }
     wire = await open({ ...options, onGone })
-    this.#wires.add(wire)
-    if (this.#isClosed) await wire.end()
-    if (this.#hosts.length > 1) await demandPrimary(wire)
-    return wire
+    this.#wires.set(wire, index)
+    if (this.#isClosed) {
+      await wire.end()
+      throw closedError()
+    }
+    const look = await lookAt(wire)
+    if (!look.takesWrites && this.#hosts.length > 1) {
+      wire.destroy()
+      throw readOnlyError()
+    }
+    this.#leaveOthers(index)
+    return { wire, look }
+  }
+
+  // One host takes writes at a time. Connections to another are to a server that was left, perhaps
+  // without a word: what waits there for an answer would wait as long as it may.
+  #leaveOthers(index: number): void {
+    for (const [wire, host] of this.#wires) if (host !== index) wire.destroy()
   }
 }
 
-/**
- * What our statements rest on, whatever the role's defaults: plans (see PLAN_SETTINGS), READ
- * COMMITTED, the spelling of instants and numbers. `statement_timeout` ends a query on the server
- * soon after we gave it up, so that it does not take effect much later. Statements name the schema of
- * each table, and not that of functions and operators: a function that fits better, in a schema where
- * others may create (`public` was one), would be called with our rights, so only PostgreSQL's own are
- * found, but where the application's statements run too. `default_transaction_read_only` is left
- * alone: operators and managed databases set it to stop writes, for instance when the disk is nearly
- * full.
- */
-function sessionSettings({
-  timeoutMs,
-  isShared,
-}: SessionOptions): Readonly<Record<string, string>> {
-  return {
-    ...PLAN_SETTINGS,
-    default_transaction_isolation: 'read committed',
-    DateStyle: 'ISO, MDY',
-    extra_float_digits: '1',
-    statement_timeout: String(Math.min(timeoutMs + 1_000, LONGEST_STATEMENT)),
-    ...(isShared === true ? {} : { search_path: 'pg_catalog,pg_temp' }),
+interface Opened {
+  readonly wire: Wire
+  readonly look: Look
+}
+
+async function lookAt(wire: Wire): Promise<Look> {
+  try {
+    const [row] = await within(CONNECT_WITHIN, wire.query(LOOK), unansweredError)
+    return lookedAt(row)
+  } catch (error) {
+    wire.destroy()
+    throw error
   }
 }
 
-// PostgreSQL's own limit for the setting.
-const LONGEST_STATEMENT = 2 ** 31 - 1
+function unansweredError(): DatabaseError {
+  return new DatabaseError(
+    `the server took the connection, and its first statement had no answer after ${CONNECT_WITHIN} ms. ` +
+      'A pooler without a free connection keeps its clients waiting so: raise its default_pool_size.',
+    { sqlstate: null, statement: null, retryable: true, outcomeUnknown: false },
+  )
+}
 
 function closedError(): DatabaseError {
   return new DatabaseError('this engine is closed; open() a new client', {
@@ -141,15 +156,8 @@ function closedError(): DatabaseError {
   })
 }
 
-async function demandPrimary(wire: Wire): Promise<void> {
-  const [row] = await wire.query({
-    name: 'primary',
-    text: "select current_setting('transaction_read_only') as read_only",
-    values: [],
-  })
-  if (row?.['read_only'] === 'off') return
-  wire.destroy()
-  throw new DatabaseError('none of the hosts takes writes. Check which one is the primary.', {
+function readOnlyError(): DatabaseError {
+  return new DatabaseError('none of the hosts takes writes. Check which one is the primary.', {
     sqlstate: '25006',
     statement: null,
     retryable: true,

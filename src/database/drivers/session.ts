@@ -2,7 +2,7 @@ import { DatabaseError } from '../../errors.ts'
 import type { Query, Row, Session, TransactionSession } from '../database.ts'
 import { within } from './deadline.ts'
 import { OpenTransaction } from './open-transaction.ts'
-import { endsSession } from './sqlstates.ts'
+import { endsSession, isUnprepared } from './sqlstates.ts'
 import { disconnected, translateError } from './translate-error.ts'
 import type { Circumstances } from './translate-error.ts'
 import type { TakeTurn } from './turns.ts'
@@ -15,25 +15,40 @@ import type { Wire } from './wire.ts'
  * query without an answer in time) ends the session for good; what waited behind was never sent
  * and may be repeated.
  */
-export function sessionOn(wire: Wire, takeTurn: TakeTurn, timeoutMs: number): Session {
-  return new WireSession(wire, takeTurn, timeoutMs)
+export function sessionOn(wire: Wire, options: WireSessionOptions): Session {
+  return new WireSession(wire, options)
 }
+
+export interface WireSessionOptions {
+  readonly takeTurn: TakeTurn
+  readonly timeoutMs: number
+  /** What begins a transaction. Default: READ COMMITTED, and nothing else. */
+  readonly begin?: string | undefined
+  /** A statement alone is a transaction, too, with what its `begin` says. Default false. */
+  readonly isBracketed?: boolean | undefined
+}
+
+const BEGIN = 'begin isolation level read committed'
 
 class WireSession implements Session {
   readonly #wire: Wire
   readonly #takeTurn: TakeTurn
   readonly #timeoutMs: number
+  readonly #begin: string
+  readonly #isBracketed: boolean
   #last: Promise<unknown> = Promise.resolve()
   #closing: Promise<void> | undefined
 
-  constructor(wire: Wire, takeTurn: TakeTurn, timeoutMs: number) {
+  constructor(wire: Wire, options: WireSessionOptions) {
     this.#wire = wire
-    this.#takeTurn = takeTurn
-    this.#timeoutMs = timeoutMs
+    this.#takeTurn = options.takeTurn
+    this.#timeoutMs = options.timeoutMs
+    this.#begin = options.begin ?? BEGIN
+    this.#isBracketed = options.isBracketed ?? false
   }
 
   query(query: Query): Promise<readonly Row[]> {
-    return this.#turn(() => this.#ask(query.name, true, (wire) => wire.query(query)))
+    return this.#turn(() => this.#once(query).catch((error) => this.#unprepared(error, query)))
   }
 
   execute(text: string): Promise<void> {
@@ -64,9 +79,21 @@ class WireSession implements Session {
     return turn
   }
 
+  #once(query: Query): Promise<readonly Row[]> {
+    if (this.#isBracketed) return this.#transact((transaction) => transaction.query(query))
+    return this.#ask(query.name, true, (wire) => wire.query(query))
+  }
+
+  // Behind a pooler the statement may have been prepared on another connection than this one, or on
+  // this one by somebody else. It was not begun, and is sent once more, as all that follow, unprepared.
+  #unprepared(error: unknown, query: Query): Promise<readonly Row[]> {
+    if (!(error instanceof DatabaseError) || !isUnprepared(error.sqlstate)) throw error
+    return this.#once(query)
+  }
+
   async #transact<T>(work: (transaction: TransactionSession) => Promise<T>): Promise<T> {
     const transaction = new OpenTransaction((name, send) => this.#ask(name, false, send))
-    await this.#bracket('begin isolation level read committed')
+    await this.#bracket(this.#begin)
     try {
       const result = await work(transaction)
       await transaction.finish()
@@ -114,6 +141,7 @@ class WireSession implements Session {
     } catch (error) {
       const failure = this.#failure(error, { statement, mayHaveApplied })
       if (isTheEnd(failure)) this.#wire.destroy()
+      if (isUnprepared(failure.sqlstate)) this.#wire.prepareNoMore?.()
       throw failure
     }
   }

@@ -13,6 +13,11 @@ export function endsSession(sqlstate: string): boolean {
   return ENDING.some((prefix) => sqlstate.startsWith(prefix))
 }
 
+/** True when a prepared statement was not there, or was there already: as behind a pooler. */
+export function isUnprepared(sqlstate: string | null): boolean {
+  return sqlstate === '26000' || sqlstate === '42P05'
+}
+
 /**
  * The name of a condition whose message quotes what was sent (`invalid input syntax for type
  * integer: "…"`), so that the name can stand in for the message; undefined for all others, whose
@@ -36,7 +41,9 @@ const RETRYABLE: readonly string[] = [
   '25006', // read-only: a standby, or the old primary after a failover
   '25P03', // idle in transaction for too long: the session was ended
   '25P04', // transaction took too long: the session was ended
+  '26000', // no such prepared statement: the next is sent unprepared
   '40', // serialization failure, deadlock
+  '42P05', // there is such a prepared statement: likewise
   '53', // out of connections, memory, disk
   '55P03', // lock not available
   '57014', // cancelled: by a person, or by a statement_timeout
@@ -80,12 +87,17 @@ const CURES: readonly (readonly [prefix: string, cure: string])[] = [
   ['08P01', 'If a pooler stands in between, see its log: it refuses what it does not know.'],
   ['08', 'Check that the server is reachable; the next call connects again.'],
   ['22', 'Check the values that were passed.'],
-  ['25006', 'This server takes no writes: connect to the primary.'],
+  [
+    '25006',
+    'This server takes no writes: connect to the primary, or look for default_transaction_read_only.',
+  ],
   ['25P02', 'An earlier statement of this transaction failed: roll it back.'],
+  ['26000', 'Behind a pooler that cannot keep prepared statements, open with prepare: false.'],
   ['28', 'Check user, password and pg_hba.conf.'],
   ['3D000', 'Create the database, or correct its name in the URL.'],
   ['3F000', 'Run: npx millrace migrate up'],
   ['42501', 'Grant the role what it lacks, or connect as the owner.'],
+  ['42P05', 'Behind a pooler that cannot keep prepared statements, open with prepare: false.'],
   ['42P01', 'Run: npx millrace migrate up'],
   ['42883', 'Run: npx millrace migrate up'],
   ['53300', 'Raise max_connections, or run fewer processes.'],

@@ -13,6 +13,8 @@ export interface Wire {
   readonly isGone: boolean
   /** Each turn is a transaction of the library's already: no `begin` and no `commit` from us. */
   readonly isTransactional?: boolean | undefined
+  /** Statements are sent unprepared from now on. */
+  prepareNoMore?(): void
   /** Drops the connection without a word. What is under way rejects. */
   destroy(): void
   /** Takes leave and waits for the end, but not longer than a moment. */
