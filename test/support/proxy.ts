@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
+import { delayLine, type DelayLine } from './delay-line.ts'
 
 /** A TCP proxy before the server, to do to a connection what networks and poolers do. */
 export interface Proxy extends AsyncDisposable {
@@ -8,8 +9,15 @@ export interface Proxy extends AsyncDisposable {
   readonly port: number
   /** Drops whatever comes, in both directions, and says nothing: a half-open connection. */
   freeze(): void
-  /** Passes on again what comes from now on. */
+  /** Passes on again what comes from now on; connections on which something was dropped stay dead. */
   thaw(): void
+  /**
+   * Ends the server's half of the connections that are dead, as keepalive does there after a while;
+   * the clients are told nothing.
+   */
+  forgetDead(): void
+  /** How long everything takes from now on, in milliseconds; Infinity: nothing gets through, and nothing is lost. */
+  delay(ms: number): void
   /** Resets every connection. */
   reset(): void
   /**
@@ -31,8 +39,11 @@ export interface ProxyOptions {
 export async function proxyTo(target: string, options: ProxyOptions = {}): Promise<Proxy> {
   const server = new URL(target)
   const sockets = new Set<Socket>()
+  const lines = new Set<DelayLine>()
+  const dead = new Map<Socket, Socket>()
   let connections = 0
   let isFrozen = false
+  let delayMs = 0
   let loss: Loss | undefined
 
   function track(socket: Socket): Socket {
@@ -42,9 +53,18 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
     return socket
   }
 
-  const forward = (from: Socket, to: Socket) => (data: Buffer) => {
-    if (!isFrozen) to.write(data)
-    else from.pause()
+  function forward(from: Socket, to: Socket, onDropped: () => void): (data: Buffer) => void {
+    const line = delayLine(to)
+    line.setDelay(delayMs)
+    lines.add(line)
+    from.on('close', () => lines.delete(line))
+    return (data) => {
+      if (!isFrozen) line.pass(data)
+      else {
+        from.pause()
+        onDropped()
+      }
+    }
   }
 
   const listener = createServer((client) => {
@@ -59,8 +79,9 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
       upstream.write(startup)
       let losing: Loss | undefined
       let tail: Buffer = Buffer.alloc(0)
-      const ask = forward(client, upstream)
-      const answer = forward(upstream, client)
+      const bury = (): void => void dead.set(client, upstream)
+      const ask = forward(client, upstream, bury)
+      const answer = forward(upstream, client, bury)
       client.on('data', (data) => {
         if (loss !== undefined && data.includes(loss.text)) [losing, loss] = [loss, undefined]
         ask(data)
@@ -75,8 +96,13 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
         client.resetAndDestroy()
         losing.happened()
       })
-      client.on('close', () => upstream.destroy())
-      upstream.on('close', () => client.destroy())
+      client.on('close', () => {
+        dead.delete(client)
+        upstream.destroy()
+      })
+      upstream.on('close', () => {
+        if (!dead.has(client)) client.destroy()
+      })
     })
   }).listen(0, '127.0.0.1')
   await once(listener, 'listening')
@@ -98,6 +124,13 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
     },
     thaw: () => {
       isFrozen = false
+    },
+    forgetDead: () => {
+      for (const upstream of dead.values()) upstream.destroy()
+    },
+    delay: (ms) => {
+      delayMs = ms
+      for (const line of lines) line.setDelay(ms)
     },
     reset: () => {
       for (const socket of sockets) socket.resetAndDestroy()

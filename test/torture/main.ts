@@ -1,4 +1,6 @@
 import { startServer } from '../support/postgres-server.ts'
+import { chaos } from './chaos/chaos.ts'
+import { chaosText } from './chaos/report.ts'
 import { violationsOf } from './check.ts'
 import { backlogScenario, scaleScenario, snapshotScenario } from './gates.ts'
 import { faultsOf } from './history/faults.ts'
@@ -26,6 +28,7 @@ const SCENARIOS: ReadonlyMap<string, Scenario> = new Map([
   ['schedules', schedulesScenario],
   ['streams', streamsScenario],
   ['outbox', outboxScenario],
+  ['chaos', chaosScenario],
   ['backlog', backlogScenario],
   ['snapshot', snapshotScenario],
   ['scale', scaleScenario],
@@ -114,6 +117,16 @@ async function outboxScenario(words: TortureWords): Promise<boolean> {
   say(`torture: outbox, seed ${options.seed}, ${minutes} minutes`)
   const report = await outbox({ ...options, senders: 8, keys: 20, killWithin: 4_000 })
   say(outboxText(report))
+  return report.violations.length === 0
+}
+
+async function chaosScenario(words: TortureWords): Promise<boolean> {
+  const minutes = words.number('minutes', 10)
+  const [seed, workers] = [seedOf(words), words.number('workers', 3)]
+  say(`torture: chaos, seed ${seed}, ${minutes} minutes`)
+  const load = { workers, producers: 2, everyMs: 60 }
+  const report = await chaos({ seed, forMs: minutes * 60_000, ...load, isShort: false })
+  say(chaosText(report))
   return report.violations.length === 0
 }
 

@@ -38,6 +38,13 @@ outbox: eight senders whose transactions commit in any order, and workers killed
   --workers <n>     processes (4)
   --seed <n>        what happens (of the clock)
 
+chaos: processes killed and stopped, networks cut and slow, the server restarted, read-only, full or
+slow, clocks wrong, all at the same time; what may come of it is checked, and how soon work goes on
+
+  --minutes <n>     how long (10)
+  --workers <n>     worker processes, beside two producers (3)
+  --seed <n>        what happens, in which order (of the clock)
+
 backlog: what a claim costs beside millions of rows that it has no use for, to an almost empty database
 
   --jobs <n>        ready, due later in better levels, and finished, each; a fifth of unknown kinds (1000000)

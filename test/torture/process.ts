@@ -14,6 +14,8 @@ export interface TortureProcess {
   terminate(): Promise<void>
   freeze(): void
   thaw(): void
+  /** Sets its wall clock wrong from now on: by so much, in milliseconds. For those begun with one. */
+  shiftClock(ms: number): void
   /** Resolves at its end; rejects when that was by itself and not with code 0. */
   readonly ended: Promise<void>
 }
@@ -26,14 +28,27 @@ export interface ProgramSettings {
 }
 
 const RUNNER = fileURLToPath(new URL('../../scripts/run.mjs', import.meta.url))
+const SHIFTED_CLOCK = fileURLToPath(new URL('../processes/shifted-clock.mjs', import.meta.url))
 
-/** Starts `worker-process.ts` or `producer-process.ts`; resolves when it says that it is at work. */
+export type Program =
+  | 'worker-process.ts'
+  | 'producer-process.ts'
+  | 'chaos/worker-process.ts'
+  | 'chaos/producer-process.ts'
+
+/**
+ * Starts a program; resolves when it says that it is at work. With `shiftMs` its wall clock is wrong
+ * by so much.
+ */
 export async function startProcess(
-  program: 'worker-process.ts' | 'producer-process.ts',
+  program: Program,
   settings: ProgramSettings,
+  { shiftMs }: { readonly shiftMs?: number } = {},
 ): Promise<TortureProcess> {
   const path = fileURLToPath(new URL(program, import.meta.url))
-  const child = spawn(process.execPath, [RUNNER, path, JSON.stringify(settings)], {
+  const loaded = shiftMs === undefined ? [] : ['--import', SHIFTED_CLOCK]
+  const child = spawn(process.execPath, [...loaded, RUNNER, path, JSON.stringify(settings)], {
+    env: { ...process.env, SHIFT_MS: String(shiftMs ?? 0) },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const exit = exitOf(child)
@@ -63,6 +78,8 @@ export async function startProcess(
     },
     freeze: () => void child.kill('SIGSTOP'),
     thaw: () => void child.kill('SIGCONT'),
+    // Of no consequence where it is ending.
+    shiftClock: (ms) => void child.send({ shiftMs: ms }, () => undefined),
     ended,
   }
 }

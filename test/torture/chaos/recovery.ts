@@ -1,0 +1,115 @@
+import type { Fact } from '../history/fact.ts'
+import { grouped, historyOf } from '../history/history.ts'
+import type { FactOf, History } from '../history/history.ts'
+import { median } from '../ratio.ts'
+import type { Strike } from './crew.ts'
+import { LEASE_MS } from './kinds.ts'
+
+/**
+ * How long it takes until work goes on after a fault: from its end to the next settlement, by the
+ * worker that it hit, or by any where it hit all. A worker that is killed settles nothing any more:
+ * there it is the time from its end until the last of the jobs it had is begun elsewhere, which a
+ * lease bounds. Pure: strikes and facts in, times out.
+ */
+export interface Recovery {
+  readonly how: string
+  readonly count: number
+  /** Milliseconds; NaN of none. */
+  readonly medianMs: number
+  readonly maxMs: number
+  /** Faults behind which nothing came: of producers, and of workers that something else ended first. */
+  readonly unknown: number
+}
+
+export function recoveriesOf(
+  strikes: readonly Strike[],
+  facts: readonly Fact[],
+): readonly Recovery[] {
+  const history = historyOf(facts, 0)
+  const settled = history.of('settled')
+  const ofWorker = grouped(settled, ({ process }) => process)
+  const killed = killedRuns(history)
+  return [...grouped(strikes, ({ how }) => how)].map(([how, found]) => {
+    const times = found.flatMap((strike): readonly number[] => {
+      if (how === 'kill') return untilElsewhere(strike, killed.get(strike.target ?? '') ?? [])
+      const own = strike.target === null ? settled : (ofWorker.get(strike.target) ?? [])
+      const next = firstAfter(own, strike.to)
+      return next === undefined ? [] : [next.at - strike.to]
+    })
+    const { length: count } = times
+    const maxMs = Math.max(...times, 0)
+    return { how, count, medianMs: median(times), maxMs, unknown: found.length - count }
+  })
+}
+
+/**
+ * Jobs of killed workers that came elsewhere too late: later than a lease, what looking for lapsed
+ * ones takes, and the time that others could do nothing because of what was done to all meanwhile.
+ */
+export function lateRecoveries(
+  strikes: readonly Strike[],
+  facts: readonly Fact[],
+): readonly string[] {
+  const killed = killedRuns(historyOf(facts, 0))
+  const global = strikes.filter(({ how }) => how !== 'kill')
+  return strikes
+    .filter(({ how }) => how === 'kill')
+    .flatMap((strike) => {
+      const name = strike.target ?? ''
+      const [tookMs = 0] = untilElsewhere(strike, killed.get(name) ?? [])
+      const until = strike.to + tookMs
+      const excused = global
+        .filter(({ from, to }) => from < until && to > strike.to - LEASE_MS)
+        .reduce((sum, { from, to }) => sum + (to - from) + SETTLES_DOWN, 0)
+      const bound = LEASE_MS + LOOKS + excused
+      if (tookMs <= bound) return []
+      return [`the jobs of ${name}, killed, were begun elsewhere after ${Math.round(tookMs)} ms`]
+    })
+}
+
+// A second of grace, a look each lease, one that is passed over by who doubts its clock, a backoff.
+const LOOKS = 10_000
+// After each fault that is over connections are made anew, and clocks are set.
+const SETTLES_DOWN = 5_000
+
+interface LostRun {
+  readonly beganAt: number
+  /** The next run of the job; undefined where it is dead. */
+  readonly nextAt: number | undefined
+}
+
+/** By worker: the runs that were taken from it, and when they were begun elsewhere. */
+function killedRuns(history: History): ReadonlyMap<string, readonly LostRun[]> {
+  const begun = grouped(history.of('began'), ({ job }) => job)
+  const lost = history.of('recorded').filter(({ outcome }) => outcome === 'stale-recovered')
+  const runs = lost.map((record) => ({
+    worker: record.worker,
+    beganAt: record.startedAt,
+    nextAt: firstRunAfter(begun.get(record.job) ?? [], record.run),
+  }))
+  return grouped(runs, ({ worker }) => worker)
+}
+
+function firstRunAfter(begun: readonly FactOf<'began'>[], run: number): number | undefined {
+  return begun.find((each) => each.run > run)?.at
+}
+
+function untilElsewhere({ from, to }: Strike, lost: readonly LostRun[]): readonly number[] {
+  const times = lost
+    .filter(({ beganAt }) => beganAt <= from)
+    .flatMap(({ nextAt }) => (nextAt === undefined || nextAt < to ? [] : [nextAt - to]))
+  return times.length === 0 ? [] : [Math.max(...times)]
+}
+
+function firstAfter(
+  facts: readonly FactOf<'settled'>[],
+  instant: number,
+): FactOf<'settled'> | undefined {
+  let [low, high] = [0, facts.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((facts[middle]?.at ?? 0) < instant) low = middle + 1
+    else high = middle
+  }
+  return facts[low]
+}
