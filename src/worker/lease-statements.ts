@@ -120,6 +120,17 @@ export const endTransaction: Statement<{ pid: number }, { ended: boolean }> = st
   `select pg_terminate_backend($pid::int) as ended`,
 )
 
+// Whether the session still has a transaction open. Where the server tells of no activity it tells of
+// sessions all the same.
+export const openTransaction: Statement<{ pid: number }, { pid: number }> = statement(
+  'open_transaction',
+  `
+select pid
+from pg_stat_activity
+where pid = $pid::int
+  and (xact_start is not null or state = 'disabled')`,
+)
+
 // Before the first statement of a transaction that is not ours.
 export const readCommitted: Statement<Record<string, never>, never> = statement(
   'read_committed',

@@ -60,6 +60,7 @@ function library(): Library {
     execute: nothing,
     transaction: () => Promise.reject(new Error('not here')),
     isLost: false,
+    giveUp: () => undefined,
     close: nothing,
     [Symbol.asyncDispose]: nothing,
   }

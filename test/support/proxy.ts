@@ -7,8 +7,11 @@ export interface Proxy extends AsyncDisposable {
   /** The URL with this proxy in the server's place. */
   readonly url: string
   readonly port: number
-  /** Drops whatever comes, in both directions, and says nothing: a half-open connection. */
-  freeze(): void
+  /**
+   * Drops whatever comes, in both directions, and says nothing: a half-open connection. With a `name`
+   * on those connections only whose startup message holds it (`application_name`).
+   */
+  freeze(name?: string): void
   /** Passes on again what comes from now on; connections on which something was dropped stay dead. */
   thaw(): void
   /**
@@ -28,6 +31,8 @@ export interface Proxy extends AsyncDisposable {
   loseAnswer(text: string): Promise<void>
   /** How many connections were made to it. */
   readonly connections: number
+  /** How many of them are dead: something on them was dropped. */
+  readonly deadConnections: number
   close(): Promise<void>
 }
 
@@ -42,7 +47,7 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
   const lines = new Set<DelayLine>()
   const dead = new Map<Socket, Socket>()
   let connections = 0
-  let isFrozen = false
+  let frozen: string | undefined
   let delayMs = 0
   let loss: Loss | undefined
 
@@ -53,17 +58,14 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
     return socket
   }
 
-  function forward(from: Socket, to: Socket, onDropped: () => void): (data: Buffer) => void {
+  function forward(from: Socket, to: Socket, isDropped: () => boolean): (data: Buffer) => void {
     const line = delayLine(to)
     line.setDelay(delayMs)
     lines.add(line)
     from.on('close', () => lines.delete(line))
     return (data) => {
-      if (!isFrozen) line.pass(data)
-      else {
-        from.pause()
-        onDropped()
-      }
+      if (isDropped()) from.pause()
+      else line.pass(data)
     }
   }
 
@@ -79,9 +81,13 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
       upstream.write(startup)
       let losing: Loss | undefined
       let tail: Buffer = Buffer.alloc(0)
-      const bury = (): void => void dead.set(client, upstream)
-      const ask = forward(client, upstream, bury)
-      const answer = forward(upstream, client, bury)
+      const isDropped = (): boolean => {
+        if (frozen === undefined || !startup.includes(frozen)) return false
+        dead.set(client, upstream)
+        return true
+      }
+      const ask = forward(client, upstream, isDropped)
+      const answer = forward(upstream, client, isDropped)
       client.on('data', (data) => {
         if (loss !== undefined && data.includes(loss.text)) [losing, loss] = [loss, undefined]
         ask(data)
@@ -119,11 +125,11 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
   return {
     url: url.href,
     port: address.port,
-    freeze: () => {
-      isFrozen = true
+    freeze: (name = '') => {
+      frozen = name
     },
     thaw: () => {
-      isFrozen = false
+      frozen = undefined
     },
     forgetDead: () => {
       for (const upstream of dead.values()) upstream.destroy()
@@ -141,6 +147,9 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
       }),
     get connections() {
       return connections
+    },
+    get deadConnections() {
+      return dead.size
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -53,6 +53,10 @@ class WireSession implements Session {
     return this.#closing
   }
 
+  giveUp(): void {
+    this.#wire.destroy()
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

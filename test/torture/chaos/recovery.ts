@@ -7,7 +7,7 @@ import { LEASE_MS } from './kinds.ts'
 
 /**
  * How long it takes until work goes on after a fault: from its end to the next settlement, by the
- * worker that it hit, or by any where it hit all. A worker that is killed settles nothing any more:
+ * worker that it hit, or by any where it hit all; for a producer to its next answer. A worker that is killed settles nothing any more:
  * there it is the time from its end until the last of the jobs it had is begun elsewhere, which a
  * lease bounds. Pure: strikes and facts in, times out.
  */
@@ -17,7 +17,7 @@ export interface Recovery {
   /** Milliseconds; NaN of none. */
   readonly medianMs: number
   readonly maxMs: number
-  /** Faults behind which nothing came: of producers, and of workers that something else ended first. */
+  /** Faults behind which nothing came: something else ended the process first, or it had no jobs. */
   readonly unknown: number
 }
 
@@ -27,12 +27,15 @@ export function recoveriesOf(
 ): readonly Recovery[] {
   const history = historyOf(facts, 0)
   const settled = history.of('settled')
-  const ofWorker = grouped(settled, ({ process }) => process)
+  const ofProcess = grouped<FactOf<'settled' | 'enqueued'>>(
+    [...settled, ...history.of('enqueued')],
+    ({ process }) => process,
+  )
   const killed = killedRuns(history)
   return [...grouped(strikes, ({ how }) => how)].map(([how, found]) => {
     const times = found.flatMap((strike): readonly number[] => {
       if (how === 'kill') return untilElsewhere(strike, killed.get(strike.target ?? '') ?? [])
-      const own = strike.target === null ? settled : (ofWorker.get(strike.target) ?? [])
+      const own = strike.target === null ? settled : (ofProcess.get(strike.target) ?? [])
       const next = firstAfter(own, strike.to)
       return next === undefined ? [] : [next.at - strike.to]
     })
@@ -102,9 +105,9 @@ function untilElsewhere({ from, to }: Strike, lost: readonly LostRun[]): readonl
 }
 
 function firstAfter(
-  facts: readonly FactOf<'settled'>[],
+  facts: readonly FactOf<'settled' | 'enqueued'>[],
   instant: number,
-): FactOf<'settled'> | undefined {
+): FactOf<'settled' | 'enqueued'> | undefined {
   let [low, high] = [0, facts.length]
   while (low < high) {
     const middle = (low + high) >>> 1
