@@ -38,6 +38,7 @@ export async function chaosEvidence(
     ...tableFacts(jobs, records),
     ...(await effectFacts(url)),
     ...(await fireFacts(url)),
+    ...(await waitedFacts(url)),
   ]
   const stream = await streamEvidence(url, FOLLOWERS)
   const outbox = await outboxEvidence(await inPost(url))
@@ -72,6 +73,12 @@ async function inPost(url: string): Promise<string> {
   const post = new URL(url)
   post.searchParams.set('options', '-c search_path=post')
   return post.href
+}
+
+async function waitedFacts(url: string): Promise<readonly Fact[]> {
+  const rows = await runSql(url, 'select job_id from millrace.finished where started_at is null')
+  const told = { process: 'tables', at: 0, what: 'ended-waiting' } as const
+  return rows.map(({ job_id: job }) => ({ ...told, job: String(job) }))
 }
 
 /** Every second, and every third, from the first that was fired to the last. */
