@@ -82,6 +82,8 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
       let losing: Loss | undefined
       let tail: Buffer = Buffer.alloc(0)
       const isDropped = (): boolean => {
+        // A connection on which something was lost passes nothing any more, either way.
+        if (dead.has(client)) return true
         if (frozen === undefined || !startup.includes(frozen)) return false
         dead.set(client, upstream)
         return true
