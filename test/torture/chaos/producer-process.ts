@@ -87,6 +87,7 @@ async function produce(settings: ChaosProducerSettings): Promise<void> {
 
 // Without its parent it has no reason to be; and only without the channel it can end.
 process.on('disconnect', () => process.exit())
+if (!process.connected) process.exit()
 const settings: ChaosProducerSettings = JSON.parse(process.argv[2] ?? '')
 await produce(settings)
 process.disconnect()

@@ -71,6 +71,7 @@ function isJobEvent(message: unknown): message is JobEvent {
 
 // Without its parent it has no reason to be; and only without the channel it can end.
 process.on('disconnect', () => process.exit())
+if (!process.connected) process.exit()
 const settings: ChaosWorkerSettings = JSON.parse(process.argv[2] ?? '')
 await work(settings)
 process.disconnect()
