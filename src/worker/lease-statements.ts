@@ -120,15 +120,15 @@ export const endTransaction: Statement<{ pid: number }, { ended: boolean }> = st
   `select pg_terminate_backend($pid::int) as ended`,
 )
 
-// Whether the session still has a transaction open. Where the server tells of no activity it tells of
-// sessions all the same.
+// Whether the session may still have a transaction open. The state is null or `disabled` where the
+// server does not tell this role of it, or anybody.
 export const openTransaction: Statement<{ pid: number }, { pid: number }> = statement(
   'open_transaction',
   `
 select pid
 from pg_stat_activity
 where pid = $pid::int
-  and (xact_start is not null or state = 'disabled')`,
+  and state is distinct from 'idle'`,
 )
 
 // Before the first statement of a transaction that is not ours.

@@ -4,6 +4,7 @@ import type { Strike } from './crew.ts'
 import { LEASE_MS } from './kinds.ts'
 import { lateRecoveries, recoveriesOf } from './recovery.ts'
 
+const NONE = { count: 0, medianMs: Number.NaN, maxMs: Number.NEGATIVE_INFINITY }
 const RUN = { job: 'J', run: 1, worker: 'A' } as const
 const OF_KIND = { kind: 'k', queue: 'q', isTransactional: false } as const
 
@@ -30,29 +31,43 @@ function takenOver(again: number): readonly Fact[] {
   ]
 }
 
+test('a fault that another met is counted apart', () => {
+  const facts = [settled(400, 'A'), settled(900, 'B')]
+  const [ofOne, ofAll, ofOther] = [
+    strike('cut', 'A', 0),
+    strike('backends', null, 200),
+    strike('cut', 'B', 0),
+  ]
+  expect(recoveriesOf([ofOne, ofOther], facts)).toMatchObject([{ alone: { count: 2 } }])
+  expect(recoveriesOf([ofOne, ofAll], facts)).toMatchObject([
+    { met: { count: 1 } },
+    { met: { count: 1 } },
+  ])
+})
+
 test('a fault that hit one is over when that one settles again, whatever others do', () => {
   const facts = [settled(50, 'A'), settled(120, 'B'), settled(400, 'A')]
   expect(recoveriesOf([strike('cut', 'A', 0)], facts)).toEqual([
-    { how: 'cut', count: 1, medianMs: 300, maxMs: 300, unknown: 0 },
+    { how: 'cut', alone: { count: 1, medianMs: 300, maxMs: 300 }, met: NONE, unknown: 0 },
   ])
 })
 
 test('a fault that hit all is over when anybody settles', () => {
   const facts = [settled(50, 'A'), settled(120, 'B'), settled(400, 'A')]
   expect(recoveriesOf([strike('restart fast', null, 0)], facts)).toEqual([
-    { how: 'restart fast', count: 1, medianMs: 20, maxMs: 20, unknown: 0 },
+    { how: 'restart fast', alone: { count: 1, medianMs: 20, maxMs: 20 }, met: NONE, unknown: 0 },
   ])
 })
 
 test('a fault behind which nothing came is counted apart', () => {
   expect(recoveriesOf([strike('cut', 'A', 500)], [settled(50, 'A')])).toMatchObject([
-    { how: 'cut', count: 0, unknown: 1 },
+    { how: 'cut', alone: NONE, met: NONE, unknown: 1 },
   ])
 })
 
 test('a kill is over when the last of its jobs is begun elsewhere', () => {
   expect(recoveriesOf([strike('kill', 'A', 1_000)], takenOver(6_000))).toMatchObject([
-    { how: 'kill', count: 1, maxMs: 4_900 },
+    { how: 'kill', alone: { count: 1, maxMs: 4_900 } },
   ])
 })
 

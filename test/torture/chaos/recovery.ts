@@ -13,12 +13,19 @@ import { LEASE_MS } from './kinds.ts'
  */
 export interface Recovery {
   readonly how: string
-  readonly count: number
-  /** Milliseconds; NaN of none. */
-  readonly medianMs: number
-  readonly maxMs: number
+  /** Faults that no other met before work went on. */
+  readonly alone: Times
+  /** Those that another met, or found not yet recovered from one before. */
+  readonly met: Times
   /** Faults behind which nothing came: something else ended the process first, or it had no jobs. */
   readonly unknown: number
+}
+
+/** Milliseconds; NaN of none. */
+export interface Times {
+  readonly count: number
+  readonly medianMs: number
+  readonly maxMs: number
 }
 
 export function recoveriesOf(
@@ -33,17 +40,47 @@ export function recoveriesOf(
   )
   const killed = killedRuns(history)
   return [...grouped(strikes, ({ how }) => how)].map(([how, found]) => {
-    const times = found.flatMap((strike): readonly number[] => {
-      if (how === 'kill') return untilElsewhere(strike, killed.get(strike.target ?? '') ?? [])
-      const own = strike.target === null ? settled : (ofProcess.get(strike.target) ?? [])
-      const next = firstAfter(own, strike.to)
-      return next === undefined ? [] : [next.at - strike.to]
+    const times = found.flatMap((strike): readonly Time[] => {
+      const [ms] = timesOf(strike)
+      return ms === undefined
+        ? []
+        : [{ ms, isMet: isMet({ ...strike, to: strike.to + ms }, strikes) }]
     })
-    const { length: count } = times
-    const maxMs = Math.max(...times, 0)
-    return { how, count, medianMs: median(times), maxMs, unknown: found.length - count }
+    const alone = timesIn(times.filter(({ isMet }) => !isMet))
+    const met = timesIn(times.filter(({ isMet }) => isMet))
+    return { how, alone, met, unknown: found.length - times.length }
+  })
+
+  function timesOf(strike: Strike): readonly number[] {
+    const { how, target, to } = strike
+    if (how === 'kill') return untilElsewhere(strike, killed.get(target ?? '') ?? [])
+    const own = target === null ? settled : (ofProcess.get(target) ?? [])
+    const next = firstAfter(own, to)
+    return next === undefined ? [] : [next.at - to]
+  }
+}
+
+interface Time {
+  readonly ms: number
+  readonly isMet: boolean
+}
+
+function timesIn(times: readonly Time[]): Times {
+  const all = times.map(({ ms }) => ms)
+  return { count: all.length, medianMs: median(all), maxMs: Math.max(...all) }
+}
+
+/** Whether another fault reached into the time from this one's begin to the end of its recovery. */
+function isMet(whole: Strike, strikes: readonly Strike[]): boolean {
+  return strikes.some(({ how, target, from, to }) => {
+    if (how === whole.how && from === whole.from) return false
+    const isSame = target === null || whole.target === null || target === whole.target
+    return isSame && from <= whole.to && to + (LINGERS[how] ?? SETTLES_DOWN) >= whole.from
   })
 }
+
+// Connections that are dead without saying so are given up after 30 s.
+const LINGERS: Readonly<Record<string, number>> = { blackhole: 35_000 }
 
 /**
  * Jobs of killed workers that came elsewhere too late: later than a lease, what looking for lapsed

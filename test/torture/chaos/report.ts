@@ -1,5 +1,6 @@
 import type { Strike } from './crew.ts'
 import { recoveriesOf } from './recovery.ts'
+import type { Times } from './recovery.ts'
 import type { ChaosEvidence } from './testimony.ts'
 
 /** What a chaos came to. */
@@ -20,16 +21,20 @@ export function chaosText(report: ChaosReport): string {
     `runs            ${records.length} recorded: ${countsOf(records, ({ outcome }) => outcome)}`,
     `history         ${facts.length} facts: ${countsOf(facts, ({ what }) => what)}`,
     `faults          ${strikes.length}`,
-    ...recoveriesOf(strikes, facts).map(({ how, count, medianMs, maxMs, unknown }) => {
-      const times = count === 0 ? '' : `: recovery median ${ms(medianMs)}, max ${ms(maxMs)}`
-      const rest = unknown === 0 ? '' : ` (${unknown} more without a word after them)`
-      return `  ${how.padEnd(18)}${count}${times}${rest}`
+    `recovery times  of faults that no other met, and of those that others met:`,
+    ...recoveriesOf(strikes, facts).map(({ how, alone, met, unknown }) => {
+      const rest = unknown === 0 ? '' : ` · ${unknown} with nothing after them`
+      return `  ${how.padEnd(18)}${timesText(alone)} · ${timesText(met)}${rest}`
     }),
     `complaints      ${[...report.complaints.values()].reduce((sum, each) => sum + each, 0)}`,
     ...shown(report.complaints),
     `violations      ${violations.length}`,
     ...violations.slice(0, MOST_SHOWN).map((violation) => `  ${violation}`),
   ].join('\n')
+}
+
+function timesText({ count, medianMs, maxMs }: Times): string {
+  return count === 0 ? '0' : `${count}, median ${ms(medianMs)}, max ${ms(maxMs)}`
 }
 
 function shown(complaints: ReadonlyMap<string, number>): readonly string[] {

@@ -1,6 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel'
 import { shutdownSignal } from 'millrace'
-import type { JobEvent, Mill } from 'millrace'
+import type { JobEvent, Mill, Notice } from 'millrace'
 import { factLog } from '../history/log.ts'
 import type { FactLog } from '../history/log.ts'
 import type { ProgramSettings } from '../process.ts'
@@ -29,6 +29,7 @@ async function work({ url, log, seed }: ChaosWorkerSettings): Promise<void> {
   const own = ownPool(url, 6)
   tell({ what: 'joined', worker: worker.id, ...CAPS })
   tellSettlements(tell, worker.id)
+  tellMisses(tell)
   handleAll({ worker, tell, own })
   process.send?.(worker.id)
   const reading = readOn({ mill, own, signal, complain })
@@ -64,6 +65,26 @@ const SETTLED: ReadonlySet<string> = new Set([
   'cancelled',
   'dead',
 ])
+
+/** A run that lost its lease: whatever it came to, nothing of it may be recorded as its worker's. */
+function tellMisses(tell: FactLog): void {
+  subscribe('millrace:notice', (message) => {
+    if (!isNotice(message) || !message.message.startsWith(LOST)) return
+    const { worker, job, run, kind } = message.facts
+    // One whose commit got no answer may be recorded all the same.
+    if (kind === 'gathered') return
+    const own = { job: String(job), run: Number(run), worker: String(worker) }
+    for (const outcome of ['completed', 'retried', 'paused', 'dead']) {
+      tell({ what: 'settled', ...own, outcome, applied: false })
+    }
+  })
+}
+
+const LOST = 'a run lost its lease'
+
+function isNotice(message: unknown): message is Notice {
+  return typeof message === 'object' && message !== null && 'facts' in message
+}
 
 function isJobEvent(message: unknown): message is JobEvent {
   return typeof message === 'object' && message !== null && 'event' in message
