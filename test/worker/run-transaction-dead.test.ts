@@ -70,6 +70,38 @@ test('O4, replays 11: a run whose transaction never began, on such a connection,
   await worker.stop()
 })
 
+test('M8, O4, replays 11: a commit whose answer vanished on such a connection is told to have happened', async () => {
+  await using proxy = await proxyTo(await databaseOfFile())
+  await using bench = await setup({ database: proxy.url })
+  const { mill, sql } = bench
+  const done = await effects(bench)
+  // The commit takes so long that its answer can be kept back.
+  await sql.query(`
+    create function linger() returns trigger language plpgsql as $$ begin perform pg_sleep(1); return null; end $$;
+    create constraint trigger linger after insert on effects
+    deferrable initially deferred for each row execute function linger()`)
+  let isTold = false
+  const worker = mill.worker().handle(dear, async (_input, run) => {
+    await run.transaction(async (tx) => {
+      await tx.query(done.insert, [run.id, run.number])
+    })
+    isTold = true
+  })
+  const { id } = await mill.enqueue(dear, 'x')
+  await worker.start()
+  await until(async () => (await sql.query(COMMITTING)).rows.length > 0, { every: 1 })
+  proxy.freeze('millrace transaction')
+  await until(() => isTold)
+  proxy.thaw()
+  expect(await mill.jobs.get(id)).toMatchObject({ state: 'completed', run: 1 })
+  expect(await done.runs()).toEqual([1])
+  await worker.stop()
+})
+
+const COMMITTING = `
+  select from pg_stat_activity
+  where datname = current_database() and application_name = 'millrace transaction' and query = 'commit' and state = 'active'`
+
 test('X3: a worker whose transaction is on such a connection stops all the same', async () => {
   await using proxy = await proxyTo(await databaseOfFile())
   await using bench = await setup({ database: proxy.url })
