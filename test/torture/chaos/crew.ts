@@ -49,6 +49,11 @@ const END_WITHIN = 60_000
 /** Numbers of one producer's asks; the next one begins behind them. */
 const RANGE = 1_000_000
 
+const PROGRAMS = {
+  worker: 'chaos/worker-process.ts',
+  producer: 'chaos/producer-process.ts',
+} as const
+
 export function makeCrew(url: string, options: CrewOptions): Crew {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-chaos-'))
   const members = new Set<Member>()
@@ -57,22 +62,26 @@ export function makeCrew(url: string, options: CrewOptions): Crew {
   let begun = 0
 
   async function start(role: Role, shiftMs: number): Promise<void> {
-    const proxy = await proxyTo(url)
-    const log = join(directory, `${logs.length}.log`)
-    logs.push(log)
-    const own = { url: proxy.url, log, seed: options.seed * 1_000 + begun }
-    const process = await begin(role, own, shiftMs)
+    await startNext(role, shiftMs).catch((error: unknown) => {
+      violations.push(`a ${role} ended before it was at work: ${String(error)}`)
+    })
+  }
+
+  async function startNext(role: Role, shiftMs: number): Promise<void> {
+    // Before anything is waited for: several may begin at the same time.
+    const index = begun
     begun += 1
+    const proxy = await proxyTo(url)
+    const log = join(directory, `${index}.log`)
+    logs.push(log)
+    const own: ChaosWorkerSettings = { url: proxy.url, log, seed: options.seed * 1_000 + index }
+    const production = { first: index * RANGE, everyMs: options.everyMs }
+    const settings: ChaosWorkerSettings | ChaosProducerSettings =
+      role === 'worker' ? own : { ...own, ...production }
+    const process = await startProcess(PROGRAMS[role], settings, { shiftMs })
     const member = { role, process, proxy }
     members.add(member)
     void watch(member)
-  }
-
-  function begin(role: Role, own: ChaosWorkerSettings, shiftMs: number): Promise<TortureProcess> {
-    if (role === 'worker') return startProcess('chaos/worker-process.ts', own, { shiftMs })
-    const production = { first: begun * RANGE, everyMs: options.everyMs }
-    const settings: ChaosProducerSettings = { ...own, ...production }
-    return startProcess('chaos/producer-process.ts', settings, { shiftMs })
   }
 
   /** A member that was not taken out of the crew first has ended by itself. */
