@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { shutdownSignal } from 'millrace'
 import { factLog } from '../history/log.ts'
@@ -52,6 +53,8 @@ const WAYS: readonly (readonly [(scene: Asking & Telling) => Promise<void>, numb
 
 async function produce(settings: ChaosProducerSettings): Promise<void> {
   const signal = shutdownSignal()
+  // Each step that waits hears it.
+  setMaxListeners(0, signal)
   const { url, log, seed, first, everyMs } = settings
   const mill = await openMill(url)
   const name = `producer-${first}`

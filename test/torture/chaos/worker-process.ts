@@ -66,7 +66,10 @@ const SETTLED: ReadonlySet<string> = new Set([
   'dead',
 ])
 
-/** A run that lost its lease: whatever it came to, nothing of it may be recorded as its worker's. */
+/**
+ * A run that lost its lease: whatever it came to, nothing of it may be recorded as its worker's. Dead
+ * it may be by who took it over.
+ */
 function tellMisses(tell: FactLog): void {
   subscribe('millrace:notice', (message) => {
     if (!isNotice(message) || !message.message.startsWith(LOST)) return
@@ -74,7 +77,7 @@ function tellMisses(tell: FactLog): void {
     // One whose commit got no answer may be recorded all the same.
     if (kind === 'gathered') return
     const own = { job: String(job), run: Number(run), worker: String(worker) }
-    for (const outcome of ['completed', 'retried', 'paused', 'dead']) {
+    for (const outcome of ['completed', 'retried', 'paused']) {
       tell({ what: 'settled', ...own, outcome, applied: false })
     }
   })
