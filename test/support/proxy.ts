@@ -12,6 +12,8 @@ export interface Proxy extends AsyncDisposable {
    * on those connections only whose startup message holds it (`application_name`).
    */
   freeze(name?: string): void
+  /** All connections that are open die without a word; those that are made from now on are well. */
+  bury(): void
   /** Passes on again what comes from now on; connections on which something was dropped stay dead. */
   thaw(): void
   /**
@@ -45,6 +47,7 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
   const server = new URL(target)
   const sockets = new Set<Socket>()
   const lines = new Set<DelayLine>()
+  const open = new Map<Socket, Socket>()
   const dead = new Map<Socket, Socket>()
   let connections = 0
   let frozen: string | undefined
@@ -79,6 +82,7 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
       }
       const upstream = track(connect(Number(server.port), server.hostname))
       upstream.write(startup)
+      open.set(client, upstream)
       let losing: Loss | undefined
       let tail: Buffer = Buffer.alloc(0)
       const isDropped = (): boolean => {
@@ -105,6 +109,7 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
         losing.happened()
       })
       client.on('close', () => {
+        open.delete(client)
         dead.delete(client)
         upstream.destroy()
       })
@@ -132,6 +137,9 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
     },
     thaw: () => {
       frozen = undefined
+    },
+    bury: () => {
+      for (const [client, upstream] of open) dead.set(client, upstream)
     },
     forgetDead: () => {
       for (const upstream of dead.values()) upstream.destroy()
