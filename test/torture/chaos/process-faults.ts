@@ -92,7 +92,10 @@ export function processFaults({ crew, beside }: ProcessFaults): ReadonlyMap<stri
     }),
     onOne('blackhole', (random) => {
       const ms = between(random, 500, LEASE_MS * 2)
+      // Of the idle connections, too, or of those only on which something was sent meanwhile.
+      const isWhole = random() < 0.5
       return async (member) => {
+        if (isWhole) member.proxy.bury()
         member.proxy.freeze()
         await pause(ms)
         member.proxy.thaw()
