@@ -14,11 +14,12 @@ const MOST_SHOWN = 20
 
 /** Counts for people. */
 export function chaosText(report: ChaosReport): string {
-  const { facts, jobs, records, events, messages, strikes, processes, violations } = report
+  const { facts, jobs, records, events, messages, starved, strikes, processes, violations } = report
   return [
     `processes       ${processes} begun`,
     `jobs            ${jobs.length}, ${events} events, ${messages} messages`,
     `runs            ${records.length} recorded: ${countsOf(records, ({ outcome }) => outcome)}`,
+    `starved         ${starved} tasks were dead because their transactions found no database`,
     `history         ${facts.length} facts: ${countsOf(facts, ({ what }) => what)}`,
     `faults          ${strikes.length}`,
     `recovery times  of faults that no other met, and of those that others met:`,
