@@ -38,7 +38,10 @@ export interface Session extends Queryable, AsyncDisposable {
   transaction<T>(work: (transaction: TransactionSession) => Promise<T>): Promise<T>
   /** True once the connection is gone; the session never comes back. */
   readonly isLost: boolean
+  /** Behind what is under way. */
   close(): Promise<void>
+  /** Ends the connection at once: what is under way fails, its outcome unknown. One that is shared stays. */
+  giveUp(): void
 }
 
 export interface TransactionSession extends Queryable {

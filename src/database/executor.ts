@@ -8,6 +8,8 @@ import { ClosedError } from '../errors.ts'
 import { takeSample } from './clock-sample.ts'
 import type { Engine, Queryable, Row, Session } from './database.ts'
 import type { Namespace } from './namespace.ts'
+import { silence } from './silence.ts'
+import type { Hearing, Silence } from './silence.ts'
 import { bind } from './statement.ts'
 import type { Parameters, Statement } from './statement.ts'
 
@@ -59,13 +61,14 @@ export interface ExecutorOptions {
 
 export function executor(options: ExecutorOptions): Executor {
   const lanes = new Map<string, Lane>()
+  const silent = silence(options.clock.now)
   let closed = false
 
   function lane(purpose: string): Lane {
     if (closed) throw new ClosedError()
     const existing = lanes.get(purpose)
     if (existing !== undefined) return existing
-    const made = openLane(purpose, options)
+    const made = openLane(purpose, options, silent)
     lanes.set(purpose, made)
     return made
   }
@@ -98,8 +101,10 @@ export function executor(options: ExecutorOptions): Executor {
   }
 }
 
-function openLane(purpose: string, options: ExecutorOptions): Lane {
-  const { engine, timeoutMs, prepare, databaseClock, namespace } = options
+function openLane(purpose: string, options: ExecutorOptions, { heard }: Silence): Lane {
+  const { engine, prepare, databaseClock, namespace, clock } = options
+  const timeoutMs = Math.min(options.timeoutMs, PATIENCE[purpose] ?? options.timeoutMs)
+  const hearing: Hearing = { session: null, underWay: 0, heardAt: 0, patienceMs: timeoutMs }
   let opening: Promise<Session> | undefined
   let current: Session | undefined
   // While the connection was gone the machine may have slept, or the server may be another one: the
@@ -116,7 +121,7 @@ function openLane(purpose: string, options: ExecutorOptions): Lane {
     }
     const attempt = (opening ??= engine.connect({
       purpose,
-      timeoutMs: Math.min(timeoutMs, PATIENCE[purpose] ?? timeoutMs),
+      timeoutMs,
       prepare: prepare && PREPARED.has(purpose),
     }))
     // What another call makes of `opening` and `current` meanwhile is not this one's business.
@@ -124,6 +129,10 @@ function openLane(purpose: string, options: ExecutorOptions): Lane {
       if (opening === attempt) opening = undefined
       throw error
     })
+    if (current !== connection) {
+      hearing.session = connection
+      hearing.heardAt = clock.now()
+    }
     current = connection
     if (wasLost) {
       wasLost = false
@@ -131,7 +140,8 @@ function openLane(purpose: string, options: ExecutorOptions): Lane {
     }
     // Again when the process was stopped while it asked: half of such a round trip says nothing.
     for (let tries = 0; tries < MOST_SAMPLES && databaseClock?.needsSample() === true; tries += 1) {
-      await takeSample(traced(connection, purpose, options.origin), databaseClock, namespace)
+      const asked = traced(connection, purpose, options.origin)
+      await heard(hearing, () => takeSample(asked, databaseClock, namespace))
     }
     return connection
   }
@@ -141,11 +151,14 @@ function openLane(purpose: string, options: ExecutorOptions): Lane {
       await session()
     },
     async run(statement, params) {
-      return runnerOn(await session(), purpose, options).run(statement, params)
+      const runner = runnerOn(await session(), purpose, options)
+      return heard(hearing, () => runner.run(statement, params))
     },
     async transaction(work) {
       const connection = await session()
-      return connection.transaction((transaction) => work(runnerOn(transaction, purpose, options)))
+      return heard(hearing, () =>
+        connection.transaction((transaction) => work(runnerOn(transaction, purpose, options))),
+      )
     },
     async close() {
       closed = true

@@ -95,6 +95,7 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   next_due: 'text, text → double precision',
   notify_channel: 'text, text → integer',
   notify_events: 'text → integer',
+  open_transaction: 'integer, text → integer',
   pause_queue: 'text, text, boolean → text',
   pause_schedule: 'text, text, boolean → text',
   place_independent: 'text, text, text, text → text',

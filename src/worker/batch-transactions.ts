@@ -30,7 +30,7 @@ export function batchTransactions(
   services: Pick<TransactionServices, 'executor' | 'producerOn'>,
 ): BatchTransactions {
   const { executor } = services
-  const pool = transactionPool(executor.engine)
+  const pool = transactionPool(executor)
   return {
     of: (source) =>
       source === undefined ? ownBatch(pool, services) : foreignBatch(source, executor),
@@ -46,9 +46,9 @@ function ownBatch(
   return {
     isForeign: false,
     run: (bounds, work) =>
-      pool.transaction(bounds.doom, async (transaction) => {
+      pool.transaction(bounds, async (transaction, onSession) => {
         const runner = await executor.borrow(transaction)
-        const unbind = await bound(bounds, runner, executor)
+        const unbind = await bound({ ...bounds, onSession }, runner, executor)
         try {
           await unless(bounds.doom, work(transactionOn(transaction, services), runner))
         } finally {

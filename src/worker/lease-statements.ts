@@ -131,6 +131,19 @@ from pg_catalog.pg_stat_activity
 where pid = $pid::int and (extract(epoch from xact_start) * 1000000)::bigint = $began::text::bigint`,
   )
 
+// Whether the session may still have this transaction open. The state is null or `disabled` where the
+// server does not tell this role of it, or anybody.
+export const openTransaction: Statement<{ pid: number; began: string }, { pid: number }> =
+  statement(
+    'open_transaction',
+    `
+select pid
+from pg_catalog.pg_stat_activity
+where pid = $pid::int
+  and state is distinct from 'idle'
+  and coalesce((extract(epoch from xact_start) * 1000000)::bigint = $began::text::bigint, true)`,
+  )
+
 // Before the first statement of a transaction that is not ours.
 export const readCommitted: Statement<Record<string, never>, never> = statement(
   'read_committed',

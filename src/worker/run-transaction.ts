@@ -8,7 +8,8 @@ import { decided } from './settle-within.ts'
 import type { ConnectionHolds } from './connection-holds.ts'
 import type { FateRow } from './settle-statements.ts'
 import { openOn } from './transaction-source.ts'
-import type { TransactionPool } from './transaction-pool.ts'
+import type { TransactionBounds, TransactionPool } from './transaction-pool.ts'
+import type { TransactionSeat } from './transaction-watch.ts'
 
 /**
  * Effects and settlement in one transaction (O4). The lease is locked first, so that nobody can take
@@ -60,9 +61,10 @@ export function ownTransaction<T>(
   services: TransactionServices,
 ): Promise<T> {
   return decided(run, services, (settle) =>
-    services.pool.transaction(run.doom, async (transaction) => {
+    services.pool.transaction(run, async (transaction, onSession) => {
       const runner = await services.executor.borrow(transaction)
-      const unbind = await bound(run, runner, services.executor)
+      const { leaseMs, doom } = run
+      const unbind = await bound({ leaseMs, doom, onSession }, runner, services.executor)
       try {
         const work = (): Promise<T> => unless(run.doom, fn(transactionOn(transaction, services)))
         return await settle({ runner, isForeign: false }, work)
@@ -78,13 +80,18 @@ export function ownTransaction<T>(
  * session, and nothing waits for it there that could tell it to.
  */
 export async function bound(
-  run: Pick<SelfSettling, 'leaseMs' | 'doom'>,
+  {
+    leaseMs,
+    doom,
+    onSession,
+  }: TransactionBounds & { readonly onSession: (session: TransactionSeat) => void },
   runner: Runner,
   executor: Executor,
 ): Promise<() => void> {
   if (executor.engine.isSingleConnection) return () => undefined
-  const idle_ms = String(Math.ceil(run.leaseMs))
+  const idle_ms = String(Math.ceil(leaseMs))
   const [session] = await runner.run(boundTransaction, { idle_ms })
+  if (session !== undefined) onSession(session)
   const end = (): void => {
     if (session === undefined) return
     const { pid, began } = session
@@ -92,8 +99,8 @@ export async function bound(
     // Where this fails it ends with its statement, or the server ends it for being idle.
     ended.catch(() => undefined)
   }
-  run.doom.addEventListener('abort', end, { once: true })
-  return () => run.doom.removeEventListener('abort', end)
+  doom.addEventListener('abort', end, { once: true })
+  return () => doom.removeEventListener('abort', end)
 }
 
 /** In a transaction that the caller's own library opens, on the same database: only `fn` can end it. */

@@ -118,7 +118,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     onSettled: (rows) => heard.ended(rows),
     warn: warn.of,
   })
-  const pool = transactionPool(executor.engine)
+  const pool = transactionPool(executor)
   const holds = connectionHolds(executor.engine.isSingleConnection)
   const progress = progressWriter({
     worker: id,

@@ -34,6 +34,7 @@ function setup({ isSingleConnection }: { readonly isSingleConnection: boolean })
       execute: refuse,
       transaction: refuse,
       isLost: false,
+      giveUp: () => undefined,
       close,
       [Symbol.asyncDispose]: close,
     }),

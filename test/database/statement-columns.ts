@@ -251,6 +251,7 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(leases.lockLease, { locked: 'int4' }),
     columnsOf(leases.boundTransaction, { bound: 'text', pid: 'int4', began: 'text' }),
     columnsOf(leases.endTransaction, { ended: 'bool' }),
+    columnsOf(leases.openTransaction, { pid: 'int4' }),
     columnsOf(leases.readCommitted, {}),
     columnsOf(leases.saveCarry, { job_id: 'text' }),
     columnsOf(leases.saveProgress, { job_id: 'text' }),

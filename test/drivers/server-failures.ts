@@ -134,6 +134,20 @@ export function serverFailures(engineOn: (url: string) => Engine): void {
       await expect.poll(alive, { timeout: 5_000 }).toEqual([])
     })
 
+    test('a session that is given up rejects what is under way as unknown, and what waited as never sent', async () => {
+      await using proxy = await proxyTo(database.url)
+      await using engine = engineOn(proxy.url)
+      const session = await engine.connect(OPTIONS)
+      proxy.freeze()
+      const underWay = failure(session.query(backendPid))
+      const waiting = failure(session.query(backendPid))
+      await until(() => proxy.deadConnections > 0)
+      session.giveUp()
+      expect(await underWay).toMatchObject({ retryable: true, outcomeUnknown: true })
+      expect(await waiting).toMatchObject({ retryable: true, outcomeUnknown: false })
+      expect(session.isLost).toBe(true)
+    })
+
     test('time spent waiting behind other queries does not count', async () => {
       await using engine = engineOn(database.url)
       const session = await engine.connect({ ...OPTIONS, timeoutMs: 1_000 })

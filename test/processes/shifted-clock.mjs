@@ -1,7 +1,12 @@
 // Loaded before a program: this process believes that the wall clock says something else, by
-// SHIFT_MS milliseconds. Monotonic time is as it was, as on a host whose clock was set wrong.
-const shift = Number(process.env.SHIFT_MS)
+// SHIFT_MS milliseconds, or by what its parent told it last. Monotonic time is as it was, as on a host whose
+// clock was set wrong.
+let shift = Number(process.env.SHIFT_MS)
 const { now } = Date
+
+process.on('message', (message) => {
+  shift = message?.shiftMs ?? shift
+})
 
 globalThis.Date = class extends Date {
   constructor(...values) {

@@ -6,10 +6,14 @@ import type { Executor } from '../../src/database/executor.ts'
 import { namespace } from '../../src/database/namespace.ts'
 import { NOON } from './mill.ts'
 
-/** Lanes on a schema that is there, for tests of one part alone. Its clock stands still at noon by default. */
+/**
+ * Lanes on a schema that is there, for tests of one part alone. Its clock stands still at noon by
+ * default; a statement waits 20 s for its answer.
+ */
 export async function executorOn(
   { url, schema }: { readonly url: string; readonly schema: string },
   clock: Clock = manualClock(NOON),
+  timeoutMs = 20_000,
 ): Promise<Executor & AsyncDisposable> {
   const engine = await engineFor(url)
   const statements = executor({
@@ -18,7 +22,7 @@ export async function executorOn(
     origin: { schema, prefix: '' },
     clock,
     databaseClock: null,
-    timeoutMs: 20_000,
+    timeoutMs,
     prepare: true,
   })
   async function close(): Promise<void> {

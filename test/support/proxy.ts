@@ -1,19 +1,30 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
+import { delayLine, type DelayLine } from './delay-line.ts'
 
 /** A TCP proxy before the server, to do to a connection what networks and poolers do. */
 export interface Proxy extends AsyncDisposable {
   /** The URL with this proxy in the server's place. */
   readonly url: string
   readonly port: number
-  /** Drops whatever comes, in both directions, and says nothing: a half-open connection. */
-  freeze(): void
-  /** Passes on again what comes from now on. */
+  /**
+   * Drops whatever comes, in both directions, and says nothing: a half-open connection. With a `name`
+   * on those connections only whose startup message holds it (`application_name`).
+   */
+  freeze(name?: string): void
+  /** All connections that are open die without a word; those that are made from now on are well. */
+  bury(): void
+  /** Passes on again what comes from now on; connections on which something was dropped stay dead. */
   thaw(): void
-  /** Drops for ever whatever comes on the connections made so far; those that come later are passed on. */
-  silence(): void
   /** Takes no new connections; those that are there stay. */
   refuseMore(): void
+  /**
+   * Ends the server's half of the connections that are dead, as keepalive does there after a while;
+   * the clients are told nothing.
+   */
+  forgetDead(): void
+  /** How long everything takes from now on, in milliseconds; Infinity: nothing gets through, and nothing is lost. */
+  delay(ms: number): void
   /** Resets every connection. */
   reset(): void
   /**
@@ -24,6 +35,8 @@ export interface Proxy extends AsyncDisposable {
   loseAnswer(text: string): Promise<void>
   /** How many connections were made to it. */
   readonly connections: number
+  /** How many of them are dead: something on them was dropped. */
+  readonly deadConnections: number
   close(): Promise<void>
 }
 
@@ -35,9 +48,12 @@ export interface ProxyOptions {
 export async function proxyTo(target: string, options: ProxyOptions = {}): Promise<Proxy> {
   const server = new URL(target)
   const sockets = new Set<Socket>()
+  const lines = new Set<DelayLine>()
+  const open = new Map<Socket, Socket>()
+  const dead = new Map<Socket, Socket>()
   let connections = 0
-  let isFrozen = false
-  let silenced = 0
+  let frozen: string | undefined
+  let delayMs = 0
   let loss: Loss | undefined
 
   function track(socket: Socket): Socket {
@@ -47,14 +63,19 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
     return socket
   }
 
-  const forward = (number: number, from: Socket, to: Socket) => (data: Buffer) => {
-    if (isFrozen) from.pause()
-    else if (number > silenced) to.write(data)
+  function forward(from: Socket, to: Socket, isDropped: () => boolean): (data: Buffer) => void {
+    const line = delayLine(to)
+    line.setDelay(delayMs)
+    lines.add(line)
+    from.on('close', () => lines.delete(line))
+    return (data) => {
+      if (isDropped()) from.pause()
+      else line.pass(data)
+    }
   }
 
   const listener = createServer((client) => {
     connections += 1
-    const number = connections
     track(client).once('data', (startup) => {
       const refusal = options.refuse?.(startup)
       if (refusal !== undefined) {
@@ -63,10 +84,18 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
       }
       const upstream = track(connect(Number(server.port), server.hostname))
       upstream.write(startup)
+      open.set(client, upstream)
       let losing: Loss | undefined
       let tail: Buffer = Buffer.alloc(0)
-      const ask = forward(number, client, upstream)
-      const answer = forward(number, upstream, client)
+      const isDropped = (): boolean => {
+        // A connection on which something was lost passes nothing any more, either way.
+        if (dead.has(client)) return true
+        if (frozen === undefined || !startup.includes(frozen)) return false
+        dead.set(client, upstream)
+        return true
+      }
+      const ask = forward(client, upstream, isDropped)
+      const answer = forward(upstream, client, isDropped)
       client.on('data', (data) => {
         if (loss !== undefined && data.includes(loss.text)) [losing, loss] = [loss, undefined]
         ask(data)
@@ -81,8 +110,14 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
         client.resetAndDestroy()
         losing.happened()
       })
-      client.on('close', () => upstream.destroy())
-      upstream.on('close', () => client.destroy())
+      client.on('close', () => {
+        open.delete(client)
+        dead.delete(client)
+        upstream.destroy()
+      })
+      upstream.on('close', () => {
+        if (!dead.has(client)) client.destroy()
+      })
     })
   }).listen(0, '127.0.0.1')
   await once(listener, 'listening')
@@ -100,14 +135,21 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
   return {
     url: url.href,
     port: address.port,
-    freeze: () => {
-      isFrozen = true
+    freeze: (name = '') => {
+      frozen = name
     },
     thaw: () => {
-      isFrozen = false
+      frozen = undefined
     },
-    silence: () => {
-      silenced = connections
+    bury: () => {
+      for (const [client, upstream] of open) dead.set(client, upstream)
+    },
+    forgetDead: () => {
+      for (const upstream of dead.values()) upstream.destroy()
+    },
+    delay: (ms) => {
+      delayMs = ms
+      for (const line of lines) line.setDelay(ms)
     },
     refuseMore: () => {
       listener.close()
@@ -121,6 +163,9 @@ export async function proxyTo(target: string, options: ProxyOptions = {}): Promi
       }),
     get connections() {
       return connections
+    },
+    get deadConnections() {
+      return dead.size
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -1,4 +1,6 @@
 import { startServer } from '../support/postgres-server.ts'
+import { chaos } from './chaos/chaos.ts'
+import { chaosText } from './chaos/report.ts'
 import { violationsOf } from './check.ts'
 import { backlogScenario, scaleScenario, snapshotScenario } from './gates.ts'
 import { failover, failoverText } from './failover.ts'
@@ -30,6 +32,7 @@ const SCENARIOS: ReadonlyMap<string, Scenario> = new Map([
   ['outbox', outboxScenario],
   ['migrations', migrationsScenario],
   ['failover', failoverScenario],
+  ['chaos', chaosScenario],
   ['backlog', backlogScenario],
   ['snapshot', snapshotScenario],
   ['scale', scaleScenario],
@@ -142,6 +145,16 @@ async function failoverScenario(words: TortureWords): Promise<boolean> {
   const report = await failover(options)
   say(failoverText(report))
   return (report.violations.length === 0) === isSynchronous
+}
+
+async function chaosScenario(words: TortureWords): Promise<boolean> {
+  const minutes = words.number('minutes', 10)
+  const [seed, workers] = [seedOf(words), words.number('workers', 3)]
+  say(`torture: chaos, seed ${seed}, ${minutes} minutes`)
+  const load = { workers, producers: 2, everyMs: 60 }
+  const report = await chaos({ seed, forMs: minutes * 60_000, ...load, isShort: false })
+  say(chaosText(report))
+  return report.violations.length === 0
 }
 
 const DRAIN_WITHIN = 180_000

@@ -54,6 +54,13 @@ failover: a primary and a synchronous standby under one URL, killed and promoted
   --hang            the primary is stopped, as a host that is gone without a word
   --control         the standby is asynchronous and lags: what was acknowledged must be found lost
 
+chaos: processes killed and stopped, networks cut and slow, the server restarted, read-only, full or
+slow, clocks wrong, all at the same time; what may come of it is checked, and how soon work goes on
+
+  --minutes <n>     how long (10)
+  --workers <n>     worker processes, beside two producers (3)
+  --seed <n>        what happens, in which order (of the clock)
+
 backlog: what a claim costs beside millions of rows that it has no use for, to an almost empty database
 
   --jobs <n>        ready, due later in better levels, and finished, each; a fifth of unknown kinds (1000000)

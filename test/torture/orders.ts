@@ -33,8 +33,11 @@ export async function effectFacts(url: string): Promise<readonly Fact[]> {
   })
 }
 
-export function orders(url: string): Orders {
-  const pool = new Pool({ connectionString: url, max: 4 })
+/** With `withinMs` a statement without an answer fails after that long, as it should in an application. */
+export function orders(url: string, { withinMs }: { readonly withinMs?: number } = {}): Orders {
+  const patience =
+    withinMs === undefined ? {} : { query_timeout: withinMs, connectionTimeoutMillis: withinMs }
+  const pool = new Pool({ connectionString: url, max: 4, ...patience })
   // A lost connection fails the query on it; the next transaction has another one.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))

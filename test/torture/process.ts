@@ -15,6 +15,8 @@ export interface TortureProcess {
   terminate(): Promise<void>
   freeze(): void
   thaw(): void
+  /** Sets its wall clock wrong from now on: by so much, in milliseconds. For those begun with one. */
+  shiftClock(ms: number): void
   /** Resolves at its end; rejects when that was by itself and not with code 0. */
   readonly ended: Promise<void>
 }
@@ -27,19 +29,32 @@ export interface ProgramSettings {
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const RUNNER = join(ROOT, 'scripts', 'run.mjs')
+const SHIFTED_CLOCK = fileURLToPath(new URL('../processes/shifted-clock.mjs', import.meta.url))
 
-/**
- * Starts `worker-process.ts` or `producer-process.ts`; resolves when it says that it is at work.
- * `folder` holds another version of the package with a copy of these programs.
- */
+export type Program =
+  | 'worker-process.ts'
+  | 'producer-process.ts'
+  | 'chaos/worker-process.ts'
+  | 'chaos/producer-process.ts'
+
+export interface ProgramOptions {
+  /** By how much its wall clock is wrong. */
+  readonly shiftMs?: number | undefined
+  /** Of another version of the package, with a copy of these programs. */
+  readonly folder?: string | undefined
+}
+
+/** Starts a program; resolves when it says that it is at work. */
 export async function startProcess(
-  program: 'worker-process.ts' | 'producer-process.ts',
+  program: Program,
   settings: ProgramSettings,
-  folder: string = ROOT,
+  { shiftMs, folder = ROOT }: ProgramOptions = {},
 ): Promise<TortureProcess> {
   const path = join(folder, 'test', 'torture', program)
-  const child = spawn(process.execPath, [RUNNER, path, JSON.stringify(settings)], {
+  const loaded = shiftMs === undefined ? [] : ['--import', SHIFTED_CLOCK]
+  const runner = join(ROOT, 'scripts', 'run.mjs')
+  const child = spawn(process.execPath, [...loaded, runner, path, JSON.stringify(settings)], {
+    env: { ...process.env, SHIFT_MS: String(shiftMs ?? 0) },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const exit = exitOf(child)
@@ -69,6 +84,8 @@ export async function startProcess(
     },
     freeze: () => void child.kill('SIGSTOP'),
     thaw: () => void child.kill('SIGCONT'),
+    // Of no consequence where it is ending.
+    shiftClock: (ms) => void child.send({ shiftMs: ms }, () => undefined),
     ended,
   }
 }

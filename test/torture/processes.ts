@@ -89,7 +89,7 @@ export function processesOn(url: string, concurrency: number): Processes {
 
   async function startWorker(folder?: string): Promise<TortureProcess> {
     const settings: WorkerSettings = { url, log: nextLog(), concurrency }
-    const worker = await startProcess('worker-process.ts', settings, folder)
+    const worker = await startProcess('worker-process.ts', settings, { folder })
     workers.add(worker)
     return worker
   }
@@ -121,7 +121,7 @@ export function processesOn(url: string, concurrency: number): Processes {
     },
     async startProducer(settings, folder) {
       const own = { url, log: nextLog(), ...settings }
-      const producer = await startProcess('producer-process.ts', own, folder)
+      const producer = await startProcess('producer-process.ts', own, { folder })
       producers.add(producer)
       return producer
     },

@@ -114,7 +114,7 @@ test('replay 11: connections that fall silent, the listener too, are given up in
   await mill.enqueueMany(visit, numbers)
   await until(() => ended.size > 50)
 
-  proxy.silence()
+  proxy.bury()
   const before = proxy.connections
   await until(async () => (await places(sql, schema)).finished === 500, { ms: 60_000 })
   // A job that is asked for while its listener hears nothing.

@@ -68,6 +68,10 @@ class WireSession implements Session {
     return this.#closing
   }
 
+  giveUp(): void {
+    this.#wire.destroy()
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

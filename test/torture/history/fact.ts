@@ -8,7 +8,7 @@ export type Fact = { readonly at: number; readonly process: string } & About
 /** What was told. `at` is the machine's wall time in milliseconds, and the same clock for all processes. */
 export type About = OfJobs | OfRuns | OfSchedules | OfStreams | OfLocks | Struck
 
-export type OfJobs = Enqueued | RolledBack | Unanswered | Placed | Recorded
+export type OfJobs = Enqueued | RolledBack | Unanswered | Placed | EndedWaiting | Recorded
 
 /** The ask was answered: its job must be there. */
 export interface Enqueued {
@@ -41,6 +41,12 @@ export interface Placed {
   /** What it was asked for as; null where the job does not say. */
   readonly ask: number | null
   readonly places: readonly string[]
+}
+
+/** The job ended while it waited, cancelled or expired: no run of it is its end. */
+export interface EndedWaiting {
+  readonly what: 'ended-waiting'
+  readonly job: string
 }
 
 /** What was recorded of one run, in the journal or as the job's end. */

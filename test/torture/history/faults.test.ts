@@ -50,6 +50,21 @@ describe('an acknowledged job ends exactly once or still waits:', () => {
     expect(faultsOf(facts)).toContain('job J1 went dead, completed, and is in finished')
   })
 
+  test('one that ended while it waited for its next run is no fault, and has no other end', () => {
+    const waited = { at: 0, process: 'tables', what: 'ended-waiting', job: 'J1' } as const
+    const between = changed('recorded', { job: 'J1', run: 2 }, { outcome: 'paused' })
+    const story = without(
+      'settled',
+      { job: 'J1', run: 2 },
+      without('effect', { job: 'J1' }, between),
+    )
+    expect(faultsOf(story)).toEqual(['job J1 went retried, paused, and is in finished'])
+    expect(faultsOf([...story, waited])).toEqual([])
+    expect(faultsOf([...soundHistory(), waited])).toEqual([
+      'job J1 went retried, completed, and is in finished',
+    ])
+  })
+
   test('a run that was recorded twice is found', () => {
     const facts = again('recorded', { job: 'J1', run: 2 })
     expect(faultsOf(facts)).toContain('job J1 has records of the runs 1, 2, 2, not of each once')

@@ -4,12 +4,14 @@ import type { History } from './history.ts'
 
 /**
  * Every acknowledged job is in one place in the end, and its records tell one story: the runs 1 … n,
- * each once, the last one the end and no other; or none the end, and it waits or runs.
+ * each once, the last one the end and no other; or none the end, and it waits or runs, or ended while
+ * it waited.
  */
 export function jobFaults(history: History): readonly string[] {
   const placed = grouped(history.of('placed'), ({ job }) => job)
   const recorded = grouped(history.of('recorded'), ({ job }) => job)
   const begun = grouped(history.of('began'), ({ job }) => job)
+  const waited = new Set(history.of('ended-waiting').map(({ job }) => job))
   const acknowledged = new Set(history.of('enqueued').map(({ job }) => job))
   const lost = [...acknowledged].filter((job) => !placed.has(job))
   const strays = [...recorded.keys()].filter((job) => !placed.has(job))
@@ -22,7 +24,7 @@ export function jobFaults(history: History): readonly string[] {
       const records = recorded.get(job) ?? []
       return [
         ...placeFaults(job, places),
-        ...storyFaults(job, places, records),
+        ...storyFaults({ job, hasWaited: waited.has(job) }, places, records),
         ...unrecordedFaults(begun.get(job) ?? [], places, records),
       ]
     }),
@@ -49,7 +51,7 @@ function placeFaults(job: string, places: readonly string[]): readonly string[] 
 }
 
 function storyFaults(
-  job: string,
+  { job, hasWaited }: { readonly job: string; readonly hasWaited: boolean },
   places: readonly string[],
   records: readonly Recorded[],
 ): readonly string[] {
@@ -60,8 +62,9 @@ function storyFaults(
   }
   const ends = inOrder.filter(isEnd)
   const isEnded = places.length === 1 && places[0] === 'finished'
-  // A job may end without a run: cancelled or expired before its first.
-  const isTold = isEnded ? inOrder.length === 0 || ends.length === 1 : ends.length === 0
+  // A job may end without a run: cancelled or expired before its first, or between two.
+  const isWithoutRun = hasWaited || inOrder.length === 0
+  const isTold = ends.length === (isEnded && !isWithoutRun ? 1 : 0)
   const isLast = ends.length === 0 || ends[0] === inOrder.at(-1)
   if (isTold && isLast) return []
   const story = inOrder.map(({ outcome }) => outcome).join(', ')
