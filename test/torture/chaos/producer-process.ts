@@ -19,19 +19,23 @@ import {
 } from './asks.ts'
 import type { Asking } from './asks.ts'
 import { complaintLog } from './complaints.ts'
+import { CAPS, handleAll } from './handlers.ts'
 import { ownPool, PATIENCE_MS } from './own-tables.ts'
 import { openMill } from './patience.ts'
 import { publishSome, sendOne } from './told-inside.ts'
 import type { Telling } from './told-inside.ts'
+import { tellMisses, tellSettlements } from './told-settlements.ts'
 import { trueNow } from './true-time.ts'
 
-/** A producer of the chaos: it asks for everything there is, in every way, until SIGTERM. */
+/** A producer of the chaos: it asks for everything there is, in every way, and does a little of it, until SIGTERM. */
 export interface ChaosProducerSettings extends ProgramSettings {
   readonly seed: number
   /** The number of its first ask. */
   readonly first: number
   readonly everyMs: number
 }
+
+const CONCURRENCY = 4
 
 /** Steps under way at once: with a database that is away no more are begun. */
 const MOST_UNDER_WAY = 40
@@ -57,8 +61,15 @@ async function produce(settings: ChaosProducerSettings): Promise<void> {
   setMaxListeners(0, signal)
   const { url, log, seed, first, everyMs } = settings
   const mill = await openMill(url)
-  const name = `producer-${first}`
   const own = ownPool(url, 6)
+  // A worker of its own client: while it rests it starts what is asked one by one as it is written.
+  const { queues, kinds } = CAPS
+  const worker = mill.worker({ concurrency: CONCURRENCY, queues, grace: '5s' })
+  const tell = factLog(log, worker.id, trueNow)
+  tell({ what: 'joined', worker: worker.id, concurrency: CONCURRENCY, queues, kinds })
+  tellSettlements(tell, worker.id)
+  tellMisses(tell)
+  handleAll({ worker, tell, own })
   const random = seededRandom(seed)
   const complain = complaintLog(log)
   let number = first
@@ -68,11 +79,12 @@ async function produce(settings: ChaosProducerSettings): Promise<void> {
     random,
     signal,
     complain,
-    tell: factLog(log, name, trueNow),
+    tell,
     orders: orders(url, { withinMs: PATIENCE_MS }),
     nextNumber: () => number++,
   }
-  process.send?.(name)
+  process.send?.(worker.id)
+  const working = worker.run({ signal })
   const underWay = new Set<Promise<void>>()
   while (!signal.aborted) {
     if (underWay.size < MOST_UNDER_WAY) {
@@ -82,7 +94,7 @@ async function produce(settings: ChaosProducerSettings): Promise<void> {
     }
     await pause(everyMs, undefined, { signal }).catch(() => undefined)
   }
-  await Promise.all(underWay)
+  await Promise.all([...underWay, working])
   await scene.orders.close()
   await own.end()
   await mill.close()

@@ -1,8 +1,6 @@
-import { subscribe } from 'node:diagnostics_channel'
 import { shutdownSignal } from 'millrace'
-import type { JobEvent, Mill, Notice } from 'millrace'
+import type { Mill } from 'millrace'
 import { factLog } from '../history/log.ts'
-import type { FactLog } from '../history/log.ts'
 import type { ProgramSettings } from '../process.ts'
 import { seededRandom } from '../random.ts'
 import { complaintLog } from './complaints.ts'
@@ -12,6 +10,7 @@ import { holdOn } from './holders.ts'
 import { tick } from './kinds.ts'
 import { ownPool } from './own-tables.ts'
 import { openMill, persist } from './patience.ts'
+import { tellMisses, tellSettlements } from './told-settlements.ts'
 import { trueNow } from './true-time.ts'
 
 /** A worker of the chaos: it runs jobs, reads the stream, holds locks and fires schedules until SIGTERM. */
@@ -46,51 +45,6 @@ async function register(mill: Mill, signal: AbortSignal): Promise<void> {
   const options = { kind: tick, catchUp: { all: 1_000 } } as const
   await persist(() => mill.schedule('each second', { ...options, every: '1s' }), signal)
   await persist(() => mill.schedule('each third', { ...options, every: '3s' }), signal)
-}
-
-/** Events are told once a settlement is known to have applied. */
-function tellSettlements(tell: FactLog, worker: string): void {
-  subscribe('millrace:job', (message) => {
-    if (!isJobEvent(message) || message.worker !== worker || !SETTLED.has(message.event)) return
-    const { id: job, run, event: outcome } = message
-    tell({ what: 'settled', job, run, worker, outcome, applied: true })
-  })
-}
-
-const SETTLED: ReadonlySet<string> = new Set([
-  'completed',
-  'retried',
-  'paused',
-  'released',
-  'cancelled',
-  'dead',
-])
-
-/**
- * A run that lost its lease: whatever it came to, nothing of it may be recorded as its worker's. Dead
- * it may be by who took it over.
- */
-function tellMisses(tell: FactLog): void {
-  subscribe('millrace:notice', (message) => {
-    if (!isNotice(message) || !message.message.startsWith(LOST)) return
-    const { worker, job, run, kind } = message.facts
-    // One whose commit got no answer may be recorded all the same.
-    if (kind === 'gathered') return
-    const own = { job: String(job), run: Number(run), worker: String(worker) }
-    for (const outcome of ['completed', 'retried', 'paused']) {
-      tell({ what: 'settled', ...own, outcome, applied: false })
-    }
-  })
-}
-
-const LOST = 'a run lost its lease'
-
-function isNotice(message: unknown): message is Notice {
-  return typeof message === 'object' && message !== null && 'facts' in message
-}
-
-function isJobEvent(message: unknown): message is JobEvent {
-  return typeof message === 'object' && message !== null && 'event' in message
 }
 
 // Without its parent it has no reason to be; and only without the channel it can end.
