@@ -126,6 +126,11 @@ chosen as materialized (
   limit $most::int
 )`
 
+// Exact to the microsecond, and in float8 all the way: `extract` computes in numeric, which for two
+// instants a row is a fifteenth of the server's time for a claim.
+const milliseconds = (column: string): string =>
+  `round(date_part('epoch', ${column}) * 1000000) / 1000`
+
 // M1: the rows that were chosen and locked are deleted by ctid, all else reads what the DELETE
 // returned. A stray lease never fails a claim (C8); it is looked for, since `on conflict` writes a
 // record a row to the WAL (48 bytes). A missing body comes back as NULL. What a job carries was left by
@@ -149,9 +154,9 @@ leased as (
 )
 select
   l.job_id, l.run, l.kind, l.queue, l.priority::int4 as priority, l.failures,
-  (extract(epoch from l.due_at) * 1000)::float8 as due_at,
+  ${milliseconds('l.due_at')} as due_at,
   l.lease_ms::float8 as lease_ms,
-  (extract(epoch from l.lease_ends_at) * 1000)::float8 as lease_ends_at,
+  ${milliseconds('l.lease_ends_at')} as lease_ends_at,
   j.payload::text as payload,
   j.options::text as options,
   case
