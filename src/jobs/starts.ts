@@ -8,8 +8,8 @@ import type { Insert } from './insert.ts'
 /**
  * Jobs that begin as they are written. A worker of the same client that rests, and has a slot for the
  * job, gets it with the very statement: the job goes among the leases, not into line, so that between
- * the ask and its run lie one commit and no wake-up. Whoever is asked for a start keeps a slot for it
- * until he hears what became of the statement.
+ * the ask and its run lie one commit and no wake-up. Whoever offers a start keeps a slot for it until
+ * it is told what became of the statement.
  */
 export interface Start {
   /** Who will hold the lease. */
@@ -26,7 +26,7 @@ export interface Start {
 export type OfferStart = (ask: Ask) => Start | null
 
 export interface Starters {
-  /** Adds one who may start jobs; gives what removes him. */
+  /** Adds one more that may start jobs; gives what removes it. */
   add(offer: OfferStart): () => void
   readonly offer: OfferStart
 }
