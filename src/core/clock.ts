@@ -23,7 +23,10 @@ export interface ClockSample {
 /** A clock that runs on the machine's monotonic one and is set by samples of the database's. */
 export interface DatabaseClock extends Clock {
   observe(sample: ClockSample): void
-  /** True when the samples cannot be trusted: none yet, older than a minute, or the process was suspended. */
+  /**
+   * True when the samples cannot be trusted: none yet, older than a minute, or the process was
+   * suspended; where all of them took long, also while they are fewer than three, and after 5 s.
+   */
   needsSample(): boolean
   /** Forgets the samples: the next statement takes a new one first (after a reconnect). */
   distrust(): void
@@ -41,6 +44,11 @@ const LONGEST_TIMER = 2 ** 31 - 1
 
 const SAMPLES = 8
 const SAMPLE_EVERY = 60_000
+// A sample may be wrong by half its round trip: one way may have taken all of it. Where the best took
+// longer than this, more are taken, and again soon.
+const SLOW = 500
+const SLOW_SAMPLES = 3
+const SLOW_SAMPLE_EVERY = 5_000
 const PARTED = 200
 const TICK = 1_000
 
@@ -92,7 +100,10 @@ export function databaseClock(): DatabaseClock {
     },
     needsSample() {
       if (trusted && wasSuspended()) doubt()
-      return !trusted || performance.now() - sampledAt > SAMPLE_EVERY
+      if (!trusted) return true
+      const age = performance.now() - sampledAt
+      if (roundTrip(shortest(samples)) <= SLOW) return age > SAMPLE_EVERY
+      return samples.length < SLOW_SAMPLES || age > SLOW_SAMPLE_EVERY
     },
     distrust: doubt,
     get doubts() {

@@ -118,6 +118,23 @@ describe('a sample is needed', () => {
     expect(clock.needsSample()).toBe(false)
   })
 
+  test('of a slow database two more, and again after five seconds: one way may have taken all the time', () => {
+    const sampleThatTook = (ms: number): void =>
+      clock.observe({ sentAt: monotonic - ms, receivedAt: monotonic, databaseTime: wall - ms / 2 })
+    sampleThatTook(600)
+    expect(clock.needsSample()).toBe(true)
+    sampleThatTook(700)
+    expect(clock.needsSample()).toBe(true)
+    sampleThatTook(800)
+    expect(clock.needsSample()).toBe(false)
+    advanceWithTicks(5_001)
+    expect(clock.needsSample()).toBe(true)
+    sampleThatTook(20)
+    advanceWithTicks(5_001)
+    expect(clock.needsSample()).toBe(false)
+    expect(clock.doubts).toBe(0)
+  })
+
   test('once the last is older than a minute', () => {
     sample(0)
     advanceWithTicks(60_000)

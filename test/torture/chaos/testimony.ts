@@ -145,7 +145,7 @@ async function taskFaults(url: string, all: OfTasks): Promise<readonly string[]>
     asks: asksOf(all.told, orders).filter(({ number, id }) => {
       return numbers.has(number) || (id === null ? orders.has(number) : tasks.has(id))
     }),
-    interruptions: all.strikes.map(interruptionOf),
+    interruptions: all.strikes.flatMap(interruptionsOf),
     failureLimit: FAILURE_LIMIT,
   })
 }
@@ -155,11 +155,14 @@ const ENDS: ReadonlySet<string> = new Set(['completed', 'gave-up', 'failed'])
 // Of what happens to a network or a server leases may be lost, which a worker is told all the same.
 const LINGERS = 10_000
 
-function interruptionOf({ how, target, from, to }: Strike): Interruption {
-  const isProducer = target?.startsWith('producer') === true
-  if (isProducer)
-    return { what: how === 'kill' ? 'kill-producer' : 'disconnect', worker: target, from, to }
-  if (how === 'kill') return { what: 'kill', worker: target, from, to: Number.POSITIVE_INFINITY }
-  if (how === 'freeze') return { what: 'freeze', worker: target, from, to }
-  return { what: 'crash', worker: target, from, to: to + LINGERS }
+/** Producers work, too: who is killed may have had asks under way, and jobs. */
+function interruptionsOf({ how, target: worker, from, to }: Strike): readonly Interruption[] {
+  if (how === 'kill') {
+    return [
+      { what: 'kill', worker, from, to: Number.POSITIVE_INFINITY },
+      { what: 'kill-producer', worker, from, to },
+    ]
+  }
+  if (how === 'freeze') return [{ what: 'freeze', worker, from, to }]
+  return [{ what: 'crash', worker, from, to: to + LINGERS }]
 }
