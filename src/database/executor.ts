@@ -36,6 +36,8 @@ export interface Lane extends Runner {
 
 export interface Executor {
   readonly clock: Clock
+  /** How far the clock may be off the database's, in milliseconds. */
+  readonly errorMs: () => number
   readonly namespace: Namespace
   readonly origin: Origin
   /** What becomes of this client's jobs is told here. */
@@ -84,6 +86,7 @@ export function executor(options: ExecutorOptions): Executor {
 
   return {
     clock: options.clock,
+    errorMs: () => options.databaseClock?.errorMs ?? 0,
     namespace: options.namespace,
     origin: options.origin,
     events: jobEvents(options.origin, options.clock.now),

@@ -47,6 +47,8 @@ export interface Claim {
 export interface ClaimerOptions {
   readonly worker: string
   readonly clock: Clock
+  /** How far the clock may be off, in milliseconds. */
+  readonly errorMs: () => number
   readonly space: ProbeSpace
   readonly slots: Slots
   readonly marks: Marks
@@ -64,8 +66,17 @@ export const LARGEST_CLAIM = 500
 const LOOK_BACK_EVERY = 1_000
 const LOOK_AT_LEVELS_EVERY = 1_000
 const LOOK_BACK_SHARE = 20
+const TOLERATED_ERROR = 50
 // A walk behind the marks is made while the worker is full, and for kinds at their cap, too.
 const ROOM_FOR_ALL: Room = { freeOfKind: () => LARGEST_CLAIM, freeOfQueue: () => LARGEST_CLAIM }
+
+/**
+ * Over a slow network the clock may be ahead by half a round trip, and no job begins before it is due:
+ * then a claim is of the instant that is certainly over. Its leases end so much sooner.
+ */
+function doubtful(errorMs: number): number {
+  return errorMs > TOLERATED_ERROR ? Math.ceil(errorMs) : 0
+}
 
 export function claimer(options: ClaimerOptions): Claimer {
   const { worker, clock, space, slots, marks, strays, ratio } = options
@@ -87,7 +98,7 @@ export function claimer(options: ClaimerOptions): Claimer {
     // A machine that slept would claim with leases that are over already.
     await options.claimLane.ready()
     marks.walkBegins()
-    const now = clock.now()
+    const now = clock.now() - doubtful(options.errorMs())
     const jobs = inOrder(await take(plan, { most, now }), plan)
     recordWalk(plan, jobs, { space, marks, now, most })
     const claimed = recorded(plan, jobs, most)

@@ -157,6 +157,7 @@ export function startWorking(id: string, setup: WorkerSetup, context: WorkerCont
     claimer: claimer({
       worker: id,
       clock,
+      errorMs: executor.errorMs,
       space,
       slots: taken,
       marks: found,

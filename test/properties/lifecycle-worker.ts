@@ -90,6 +90,7 @@ export async function workerParts(statements: Executor): Promise<WorkerParts> {
       claimer: claimer({
         worker,
         clock,
+        errorMs: () => 0,
         space: {
           queues: plan.queues,
           lanes: lanesOf(names),
