@@ -38,7 +38,7 @@ async function silentLanes(timeoutMs: number): Promise<SilentLanes> {
 }
 
 test('replays 11: of connections that died together one is waited for, and the others are made anew', async () => {
-  await using bench = await silentLanes(1_000)
+  await using bench = await silentLanes(3_000)
   const first = bench.lane('claim')
   const others = ['settle', 'maintenance'].map(bench.lane)
   for (const lane of [first, ...others]) await lane.run(ask, {})

@@ -15,7 +15,7 @@ const seldom = defineJob('seldom', {
 })
 const quiet = defineJob('quiet', {
   input: typed<number>(),
-  dedup: { key: 'k', debounce: '2s' },
+  dedup: { key: 'k', debounce: '4s' },
 })
 // Its workers look for lapsed leases as often as its lease is long.
 const lost = defineJob('lost', {
