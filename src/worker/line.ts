@@ -118,7 +118,7 @@ export function line({ clock, roster, onHeld, onLeft }: LineOptions): Line {
       for (let held = first(); held !== undefined; held = first()) {
         // The process may have been busy, or stopped, for longer than the lease: whoever took the job
         // meanwhile runs it, and who begins it now must be able to end it.
-        if (held.leaseEndsAt - clock.now() > held.leaseMs * SHARE_OF_LEASE) {
+        if (hasTimeLeft(held, clock.now())) {
           leave(held)
           return renewedRow(held)
         }
@@ -135,6 +135,14 @@ export function line({ clock, roster, onHeld, onLeft }: LineOptions): Line {
       return size
     },
   }
+}
+
+/** Enough of its lease is left for a run that begins now to end it. */
+export function hasTimeLeft(
+  { leaseEndsAt, leaseMs }: Pick<LiveRun, 'leaseEndsAt' | 'leaseMs'>,
+  now: number,
+): boolean {
+  return leaseEndsAt - now > leaseMs * SHARE_OF_LEASE
 }
 
 function renewedRow({ row, leaseEndsAt }: Held): ClaimedRow {

@@ -10,7 +10,7 @@ import { makeRun } from './execute.ts'
 import type { ActiveRun } from './execute.ts'
 import type { RunEnd } from './run-end.ts'
 import type { LeaseKeeper } from './lease.ts'
-import { line } from './line.ts'
+import { hasTimeLeft, line } from './line.ts'
 import type { News } from './news.ts'
 import type { WorkerSetup } from './options.ts'
 import type { Roster } from './roster.ts'
@@ -88,8 +88,9 @@ export function runs(options: RunsOptions): Runs {
     for (const row of rows) {
       // A failover that forgot a claim brings the same run number again: it is under way here already.
       if (roster.has(row.job_id, row.run)) continue
-      // A handler that was just begun may have stopped the worker at its first word.
-      if (isWindingDown || !kinds.has(row.kind)) {
+      // A handler that was just begun may have stopped the worker at its first word. And the answer may
+      // have come when the lease was over, or nearly: then somebody else runs the job, or will.
+      if (isWindingDown || !kinds.has(row.kind) || isTooLate(row)) {
         handBack([row])
         continue
       }
@@ -100,6 +101,10 @@ export function runs(options: RunsOptions): Runs {
     hold(late)
     if (isWindingDown) waiting.sendBack(() => true)
     beginWaiting()
+  }
+
+  function isTooLate({ lease_ends_at: leaseEndsAt, lease_ms: leaseMs }: ClaimedRow): boolean {
+    return !hasTimeLeft({ leaseEndsAt, leaseMs }, clock.now())
   }
 
   /** A process that dies counts as a failure of what waits too: whose last it would be waits shortest. */

@@ -130,6 +130,32 @@ test('C8: a start that failed is repeated into line, and its slot is free again'
   expect(asked).toEqual(['enqueue_starting_jobs', 'enqueue_jobs'])
 })
 
+test('L2: a start that is answered when its lease is over begins no run', async () => {
+  await using proxy = await proxyTo(await databaseOfFile())
+  await using t = await setup({ database: proxy.url })
+  await using direct = await setup({ schema: t.schema })
+  const { sql } = direct
+  const short = defineJob('short', { lease: '1s' })
+  const began: number[] = []
+  await using worker = t.mill.worker().handle(short, (_input, run) => void began.push(run.number))
+  await worker.start()
+  await resting(t)
+  await sql.query('begin; lock table leases in share mode')
+  const asked = t.mill.enqueue(short)
+  const blocked = `select 1 from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and application_name like 'millrace enqueue%'`
+  await until(async () => (await sql.query(blocked)).rows.length > 0)
+  proxy.delay(Number.POSITIVE_INFINITY)
+  await sql.query('commit')
+  const over = `select from leases where lease_ends_at < clock_timestamp()`
+  await until(async () => (await sql.query(over)).rows.length === 1)
+  proxy.delay(0)
+  const { id } = await asked
+  await until(async () => (await places(sql, t.schema)).finished === 1)
+  expect(await direct.mill.jobs.get(id)).toMatchObject({ state: 'completed', run: 2 })
+  expect(began).toEqual([2])
+})
+
 test('X3: a start that is answered after the stop goes back without a run', async () => {
   await using t = await setup()
   const { mill, sql, schema } = t
