@@ -67,7 +67,8 @@ test('C1: the queues of a worker take turns', async () => {
     for (let count = 0; count < 4; count += 1) await mill.enqueue(visit, queue, { queue })
   }
   const started: string[] = []
-  const worker = mill.worker({ queues: ['a', 'b', 'c'], concurrency: 1 }).handle(visit, (queue) => {
+  const options = { queues: ['a', 'b', 'c'], concurrency: 1, ahead: 0 }
+  const worker = mill.worker(options).handle(visit, (queue) => {
     started.push(queue)
   })
   await worker.start()

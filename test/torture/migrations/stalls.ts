@@ -11,7 +11,7 @@ export async function stallSteps(url: string, seconds: number): Promise<void> {
     `create function public.stall() returns event_trigger language plpgsql
        as 'begin perform pg_sleep(${seconds}); end';
      create event trigger stall on ddl_command_end
-       when tag in ('CREATE TABLE', 'ALTER TABLE', 'CREATE INDEX', 'CREATE FUNCTION', 'CREATE TRIGGER')
+       when tag in ('CREATE TABLE', 'ALTER TABLE', 'CREATE INDEX', 'DROP INDEX', 'CREATE FUNCTION', 'CREATE TRIGGER')
        execute function public.stall()`,
   )
 }
