@@ -82,6 +82,13 @@ x as materialized (
   )
 )`
 
+const NEW_BODIES = `
+body as (
+  insert into millrace.jobs (${BODY_COLUMNS})
+  select ${BODY}
+  from x
+)`
+
 // Asks whose ids are not in the database: made for them, and written for the first time. No look
 // whether one is there, and no row that says it was not: a third less of the server's time than
 // `enqueue_missing_jobs`. An id that is there all the same is an error, and nothing is written.
@@ -89,11 +96,7 @@ export const enqueueJobs: Statement<EnqueueParams, { hinted: number }> = stateme
   'enqueue_jobs',
   `
 with ${ASKS},
-body as (
-  insert into millrace.jobs (${BODY_COLUMNS})
-  select ${BODY}
-  from x
-),
+${NEW_BODIES},
 place as (
   insert into millrace.ready (${PLACE_COLUMNS})
   select ${PLACE}
@@ -120,11 +123,7 @@ with x as materialized (
   from json_to_recordset($asks::text::json) as a(${ASK_COLUMNS}, worker text
   )
 ),
-body as (
-  insert into millrace.jobs (${BODY_COLUMNS})
-  select ${BODY}
-  from x
-),
+${NEW_BODIES},
 place as (
   insert into millrace.ready (${PLACE_COLUMNS})
   select ${PLACE}
