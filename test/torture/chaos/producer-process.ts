@@ -24,7 +24,8 @@ import { ownPool, PATIENCE_MS } from './own-tables.ts'
 import { openMill } from './patience.ts'
 import { publishSome, sendOne } from './told-inside.ts'
 import type { Telling } from './told-inside.ts'
-import { tellMisses, tellSettlements } from './told-settlements.ts'
+import { tellSettlements } from '../told-settlements.ts'
+import { tellMisses } from './told-misses.ts'
 import { trueNow } from './true-time.ts'
 
 /** A producer of the chaos: it asks for everything there is, in every way, and does a little of it, until SIGTERM. */

@@ -10,7 +10,8 @@ import { holdOn } from './holders.ts'
 import { tick } from './kinds.ts'
 import { ownPool } from './own-tables.ts'
 import { openMill, persist } from './patience.ts'
-import { tellMisses, tellSettlements } from './told-settlements.ts'
+import { tellSettlements } from '../told-settlements.ts'
+import { tellMisses } from './told-misses.ts'
 import { trueNow } from './true-time.ts'
 
 /** A worker of the chaos: it runs jobs, reads the stream, holds locks and fires schedules until SIGTERM. */
