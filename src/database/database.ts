@@ -38,6 +38,8 @@ export interface Session extends Queryable, AsyncDisposable {
   transaction<T>(work: (transaction: TransactionSession) => Promise<T>): Promise<T>
   /** True once the connection is gone; the session never comes back. */
   readonly isLost: boolean
+  /** True once a query had no answer in its time, of which the connection was given up. */
+  readonly wentSilent: boolean
   /** Behind what is under way. */
   close(): Promise<void>
   /** Ends the connection at once: what is under way fails, its outcome unknown. One that is shared stays. */

@@ -63,7 +63,7 @@ export interface ExecutorOptions {
 
 export function executor(options: ExecutorOptions): Executor {
   const lanes = new Map<string, Lane>()
-  const silent = silence(options.clock.now)
+  const silent = silence()
   let closed = false
 
   function lane(purpose: string): Lane {
@@ -104,10 +104,10 @@ export function executor(options: ExecutorOptions): Executor {
   }
 }
 
-function openLane(purpose: string, options: ExecutorOptions, { heard }: Silence): Lane {
-  const { engine, prepare, databaseClock, namespace, clock } = options
+function openLane(purpose: string, options: ExecutorOptions, silent: Silence): Lane {
+  const { engine, prepare, databaseClock, namespace } = options
   const timeoutMs = Math.min(options.timeoutMs, PATIENCE[purpose] ?? options.timeoutMs)
-  const hearing: Hearing = { session: null, underWay: 0, heardAt: 0, patienceMs: timeoutMs }
+  const hearing: Hearing = { session: null, underWay: 0, heardAt: 0 }
   let opening: Promise<Session> | undefined
   let current: Session | undefined
   // While the connection was gone the machine may have slept, or the server may be another one: the
@@ -132,10 +132,7 @@ function openLane(purpose: string, options: ExecutorOptions, { heard }: Silence)
       if (opening === attempt) opening = undefined
       throw error
     })
-    if (current !== connection) {
-      hearing.session = connection
-      hearing.heardAt = clock.now()
-    }
+    if (current !== connection) silent.connected(hearing, connection)
     current = connection
     if (wasLost) {
       wasLost = false
@@ -144,7 +141,7 @@ function openLane(purpose: string, options: ExecutorOptions, { heard }: Silence)
     // Again when the process was stopped while it asked: half of such a round trip says nothing.
     for (let tries = 0; tries < MOST_SAMPLES && databaseClock?.needsSample() === true; tries += 1) {
       const asked = traced(connection, purpose, options.origin)
-      await heard(hearing, () => takeSample(asked, databaseClock, namespace))
+      await silent.heard(hearing, () => takeSample(asked, databaseClock, namespace))
     }
     return connection
   }
@@ -155,11 +152,11 @@ function openLane(purpose: string, options: ExecutorOptions, { heard }: Silence)
     },
     async run(statement, params) {
       const runner = runnerOn(await session(), purpose, options)
-      return heard(hearing, () => runner.run(statement, params))
+      return silent.heard(hearing, () => runner.run(statement, params))
     },
     async transaction(work) {
       const connection = await session()
-      return heard(hearing, () =>
+      return silent.heard(hearing, () =>
         connection.transaction((transaction) => work(runnerOn(transaction, purpose, options))),
       )
     },

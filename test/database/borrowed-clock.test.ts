@@ -34,6 +34,7 @@ function setup({ isSingleConnection }: { readonly isSingleConnection: boolean })
       execute: refuse,
       transaction: refuse,
       isLost: false,
+      wentSilent: false,
       giveUp: () => undefined,
       close,
       [Symbol.asyncDispose]: close,

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { databaseClock } from '../../src/core/clock.ts'
 import type { Lane } from '../../src/database/executor.ts'
+import { silence } from '../../src/database/silence.ts'
+import type { Hearing } from '../../src/database/silence.ts'
 import type { Statement } from '../../src/database/statement.ts'
 import { executorOn } from '../support/executor.ts'
 import { databaseOfFile } from '../support/mill.ts'
@@ -55,4 +57,23 @@ test('what is under way on another connection may wait for a lock, and is left a
   const slept = bench.lane('claim').run(sleep, {})
   await expect(renewals.run(ask, {})).rejects.toMatchObject({ statement: 'ask' })
   expect(await slept).toHaveLength(1)
+})
+
+test('one that was heard in the instant before goes with it, one that was heard since stays', async () => {
+  const { connected, heard } = silence()
+  const given: string[] = []
+  function lane(name: string): Hearing {
+    const hearing: Hearing = { session: null, underWay: 0, heardAt: 0 }
+    const session = { wentSilent: name === 'silent', giveUp: () => void given.push(name) }
+    connected(hearing, session)
+    return hearing
+  }
+  const [silent, before, since] = [lane('silent'), lane('before'), lane('since')]
+  await heard(before, () => Promise.resolve())
+  const failing = heard(silent, async () => {
+    await heard(since, () => Promise.resolve())
+    throw new Error('no answer')
+  })
+  await expect(failing).rejects.toThrow('no answer')
+  expect(given).toEqual(['before'])
 })

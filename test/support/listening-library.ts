@@ -47,6 +47,7 @@ export function listeningLibrary(): Library {
     execute: nothing,
     transaction: () => Promise.reject(new Error('not here')),
     isLost: false,
+    wentSilent: false,
     giveUp: () => undefined,
     close: nothing,
     [Symbol.asyncDispose]: nothing,

@@ -38,6 +38,7 @@ class WireSession implements Session {
   readonly #isBracketed: boolean
   #last: Promise<unknown> = Promise.resolve()
   #closing: Promise<void> | undefined
+  #wentSilent = false
 
   constructor(wire: Wire, options: WireSessionOptions) {
     this.#wire = wire
@@ -61,6 +62,10 @@ class WireSession implements Session {
 
   get isLost(): boolean {
     return this.#wire.isGone
+  }
+
+  get wentSilent(): boolean {
+    return this.#wentSilent
   }
 
   close(): Promise<void> {
@@ -140,7 +145,10 @@ class WireSession implements Session {
   ): Promise<T> {
     if (this.#wire.isGone) throw lostError(statement)
     try {
-      const late = () => timeoutError(statement, this.#timeoutMs, mayHaveApplied)
+      const late = () => {
+        this.#wentSilent = true
+        return timeoutError(statement, this.#timeoutMs, mayHaveApplied)
+      }
       return await within(this.#timeoutMs, send(this.#wire), late)
     } catch (error) {
       const failure = this.#failure(error, { statement, mayHaveApplied })
