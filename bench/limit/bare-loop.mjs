@@ -7,7 +7,7 @@ import { monotonicFactory } from 'ulid'
 
 // Not part of the package's exports: the very statements, whatever they are at the moment.
 const built = (path) => import(new URL(`../../dist/${path}`, import.meta.url))
-const { enqueueJobs } = await built('jobs/enqueue-statements.js')
+const { enqueueAlikeJobs } = await built('jobs/enqueue-statements.js')
 const { claimJobs } = await built('worker/claim-statements.js')
 const { completeRuns } = await built('worker/complete-statements.js')
 const { namespace } = await built('database/namespace.js')
@@ -20,6 +20,17 @@ const KIND = 'noop'
 const QUEUE = 'default'
 const LEVEL = 5
 const LEASE_MS = 60_000
+const ALIKE = {
+  kind: KIND,
+  queue: QUEUE,
+  priority: LEVEL,
+  options: null,
+  lease_ms: LEASE_MS,
+  delay_ms: null,
+  due_at: null,
+  expires_after_ms: null,
+  expires_at: null,
+}
 const KEEP_MS = 7 * 24 * 3_600_000
 const WORKER = 'bare-loop'
 const CLAIM = 500
@@ -37,7 +48,7 @@ export async function open({ url }) {
   const asks = await connect(url)
   const enqueueMany = bulkEnqueue(asks)
   return {
-    enqueue: (data) => run(asks, enqueueJobs, askParams([data])),
+    enqueue: (data) => run(asks, enqueueAlikeJobs, askParams([data])),
     enqueueMany,
     work: (onJob) => startLoops(url, onJob),
     close: () => asks.end(),
@@ -66,22 +77,15 @@ function bulkEnqueue(client) {
       // The next text is made while the last statement is in flight.
       const params = askParams(list.slice(start, start + ENQUEUE))
       await sent
-      sent = run(client, enqueueJobs, params)
+      sent = run(client, enqueueAlikeJobs, params)
     }
     await sent
   }
 }
 
 function askParams(list) {
-  const asks = list.map((data) => ({
-    id: ulid(),
-    kind: KIND,
-    queue: QUEUE,
-    payload: JSON.stringify(data),
-    priority: LEVEL,
-    lease_ms: LEASE_MS,
-  }))
-  return { asks: JSON.stringify(asks), hint_until: instant(HINT_WITHIN_MS) }
+  const asks = list.map((data) => ({ id: ulid(), payload: JSON.stringify(data) }))
+  return { ...ALIKE, asks: JSON.stringify(asks), hint_until: instant(HINT_WITHIN_MS) }
 }
 
 /** Claims on one connection overlap with settlements on another; a third one listens. */

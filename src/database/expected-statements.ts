@@ -21,12 +21,15 @@ export const EXPECTED_STATEMENTS: Readonly<Record<string, string>> = {
   claim_jobs_within_caps:
     'text, text, integer, text → text, integer, text, text, integer, integer, double precision, double precision, double precision, text, text, text',
   clean_up_finished: 'text, integer, text, text, text → integer, integer, text',
+  complete_alike_runs: 'text[], integer, text, text, double precision → integer, text, text',
   complete_runs: 'text, text, text → integer, text, text',
   count_finished: 'text, integer, text, text, text → integer, integer, text',
   described_statement: '→ text',
   end_transaction: 'integer, text → boolean',
   ended_heads: 'text, text, integer → text, integer, text, text',
   ended_jobs: 'text → text',
+  enqueue_alike_jobs:
+    'text, text, text, double precision, text, double precision, text, text, smallint, text, bigint, text → integer',
   enqueue_jobs: 'text, text, text → integer',
   enqueue_missing_jobs: 'text, text, text → text',
   enqueue_starting_jobs: 'text, text, text → integer',

@@ -2,8 +2,9 @@ import type { Clock } from '../core/clock.ts'
 import type { Runner } from '../database/executor.ts'
 import type { DatabaseError } from '../errors.ts'
 import type { Ask } from './ask.ts'
+import { whatAllSay } from './alike.ts'
 import { askRow } from './ask-row.ts'
-import { enqueueMissingJobs, enqueueJobs } from './enqueue-statements.ts'
+import { enqueueAlikeJobs, enqueueJobs, enqueueMissingJobs } from './enqueue-statements.ts'
 import type { EnqueueParams } from './enqueue-statements.ts'
 import type { EnqueueResult } from './job.ts'
 
@@ -20,7 +21,13 @@ export function insertFor(asks: readonly Ask[], isUncertain: boolean): Insert {
 }
 
 const insertNew: Insert = async (runner, asks, given) => {
-  await runner.run(enqueueJobs, { ...given, asks: JSON.stringify(asks.map(askRow)) })
+  const alike = whatAllSay(asks)
+  if (alike === null) {
+    await runner.run(enqueueJobs, { ...given, asks: JSON.stringify(asks.map(askRow)) })
+  } else {
+    const rows = asks.map(({ id, payload }) => ({ id, payload }))
+    await runner.run(enqueueAlikeJobs, { ...given, ...alike, asks: JSON.stringify(rows) })
+  }
   return new Set(asks.map(({ id }) => id))
 }
 

@@ -8,7 +8,8 @@ import type { DatabaseError } from '../errors.ts'
 import type { Ask } from '../jobs/ask.ts'
 import { askRow } from '../jobs/ask-row.ts'
 import { bytesOf as askBytes } from '../jobs/insert.ts'
-import { completeRuns } from './complete-statements.ts'
+import { completeAlikeRuns, completeRuns } from './complete-statements.ts'
+import { completionsAlike, isPlain } from './completions.ts'
 import { settledRuns, settleRuns } from './settle-statements.ts'
 import type {
   FateRow,
@@ -92,8 +93,11 @@ export function settler(options: SettlerOptions): Settler {
   }
 
   function write(some: readonly Settlement[]): Promise<readonly SettledAnswer[]> {
+    const arePlain = some.every(isPlain)
+    const alike = arePlain ? completionsAlike(some) : null
+    if (alike !== null) return lane.run(completeAlikeRuns, { ...alike, worker })
     const fates = JSON.stringify(some.map(({ fate }) => fate))
-    if (some.every(isPlain)) return lane.run(completeRuns, { fates, worker })
+    if (arePlain) return lane.run(completeRuns, { fates, worker })
     const follow_ups = followUpRows(some)
     return lane.run(settleRuns, { fates, follow_ups, worker, hint_until: options.hintUntil() })
   }
@@ -118,11 +122,6 @@ export function settler(options: SettlerOptions): Settler {
 // somebody else's for too long (the embedded database has one).
 export function passes({ retryable, sqlstate }: DatabaseError): boolean {
   return retryable || sqlstate === null
-}
-
-/** The run completed, and nothing follows it. */
-function isPlain({ fate, followUps }: Settlement): boolean {
-  return fate.outcome === 'completed' && (followUps === undefined || followUps.length === 0)
 }
 
 /** Those of the settlements that the rows name: nearly always all of them, which their number says. */

@@ -8,6 +8,7 @@ import { cancelledRuns } from '../../src/worker/cancel-statements.ts'
 import { lookAtKey, mergeIntoKey } from '../../src/jobs/dedup-statements.ts'
 import {
   enqueuedJobs,
+  enqueueAlikeJobs,
   enqueueJobs,
   enqueueMissingJobs,
   enqueueStartingJobs,
@@ -39,7 +40,7 @@ import {
   settleRun,
   settleRuns,
 } from '../../src/worker/settle-statements.ts'
-import { completeRuns } from '../../src/worker/complete-statements.ts'
+import { completeAlikeRuns, completeRuns } from '../../src/worker/complete-statements.ts'
 import { beginFire, fireSchedules, markFire } from '../../src/schedules/fire-statements.ts'
 import { soonestSchedules } from '../../src/schedules/statements.ts'
 import { LOCK_SAMPLES } from './lock-plan-samples.ts'
@@ -99,6 +100,18 @@ const asks = JSON.stringify(
     lease_ms: 60_000,
   })),
 )
+const alike = {
+  asks,
+  kind: 'greet',
+  queue: 'default',
+  priority: 5,
+  options: null,
+  lease_ms: 60_000,
+  delay_ms: null,
+  due_at: null,
+  expires_after_ms: null,
+  expires_at: null,
+}
 const ids = (place: 'R' | 'H' | 'F'): string =>
   `{${numbers.map((each) => seededId(place, each)).join(',')}}`
 const expired = JSON.stringify(numbers.map((each) => ({ id: seededId('R', each), keep_ms: 1_000 })))
@@ -182,6 +195,7 @@ export const SAMPLES: readonly PlanSample[] = [
   hot(nextDue, { probes, now }, ['ready_claim']),
   hot(lookBeforeMarks, { probes, now }, ['ready_claim']),
   hot(completeRuns, settle, ['leases_pkey']),
+  hot(completeAlikeRuns, { ids: ids('H'), run: 1, keep_ms: 1_000, worker, now }, ['leases_pkey']),
   hot(settleRuns, settle, ['leases_pkey']),
   hot(settleRun, settle, ['leases_pkey']),
   rare(recoverRuns, { ...settle, recovered_by: worker, lapsed_before: now }, [
@@ -192,6 +206,7 @@ export const SAMPLES: readonly PlanSample[] = [
   hot(heldLeases, { runs, worker }, ['leases_pkey']),
   hot(lapsedLeases, { mark: '-infinity', until: now, most: 500 }, ['leases_end', 'jobs_pkey']),
   hot(enqueueJobs, { asks, hint_until: now, now }, []),
+  hot(enqueueAlikeJobs, { ...alike, hint_until: now, now }, []),
   hot(enqueueStartingJobs, { asks, hint_until: now, now }, []),
   hot(enqueueMissingJobs, { asks, hint_until: now, now }, []),
   rare(placeKeyed, { asks: keyedAsks, ...asked }, [

@@ -17,6 +17,7 @@ import * as waiting from '../../src/jobs/wait-statements.ts'
 import { cancelledRuns } from '../../src/worker/cancel-statements.ts'
 import {
   enqueuedJobs,
+  enqueueAlikeJobs,
   enqueueJobs,
   enqueueMissingJobs,
   enqueueStartingJobs,
@@ -52,7 +53,7 @@ import * as present from '../../src/worker/presence-statements.ts'
 import * as leases from '../../src/worker/lease-statements.ts'
 import { notifyEvents } from '../../src/worker/event-sender.ts'
 import * as rolling from '../../src/worker/rollup-statements.ts'
-import { completeRuns } from '../../src/worker/complete-statements.ts'
+import { completeAlikeRuns, completeRuns } from '../../src/worker/complete-statements.ts'
 import * as settling from '../../src/worker/settle-statements.ts'
 import {
   CONSUMER,
@@ -157,6 +158,7 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(savepoints.rollBackToSavepoint, {}),
     columnsOf(savepoints.releaseSavepoint, {}),
     columnsOf(enqueueJobs, { hinted: 'int4' }),
+    columnsOf(enqueueAlikeJobs, { hinted: 'int4' }),
     columnsOf(enqueueStartingJobs, { hinted: 'int4' }),
     columnsOf(enqueueMissingJobs, { id: 'text' }),
     columnsOf(enqueuedJobs, { id: 'text' }),
@@ -257,6 +259,7 @@ export const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>>
     columnsOf(leases.saveProgress, { job_id: 'text' }),
     columnsOf(limitLockWait, { bound: 'text' }),
     columnsOf(completeRuns, { applied: 'int4', told: 'text', named: 'text' }),
+    columnsOf(completeAlikeRuns, { applied: 'int4', told: 'text', named: 'text' }),
     columnsOf(settling.settleRuns, { applied: 'int4', told: 'text', named: 'text' }),
     columnsOf(settling.settleRun, SETTLED),
     columnsOf(settling.settledRuns, MOVED),

@@ -13,7 +13,7 @@ test('E1: calls made together are one statement, however many they are', async (
   using statements = watchStatements(t.schema)
   const results = await Promise.all(numbers(200).map((n) => t.mill.enqueue(greet, { n })))
 
-  expect(statements.count('enqueue_jobs')).toBe(1)
+  expect(statements.count('enqueue_alike_jobs')).toBe(1)
   expect(new Set(results.map(({ id }) => id)).size).toBe(200)
   expect(new Set(results.map(({ outcome }) => outcome))).toEqual(new Set(['inserted']))
   expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 200, ready: 200 })
@@ -29,7 +29,7 @@ test('E1: calls that come while a statement is under way go together in the next
     rest.push(t.mill.enqueue(greet, { n }))
   }
   await Promise.all([first, ...rest])
-  expect(statements.count('enqueue_jobs')).toBeLessThan(50)
+  expect(statements.count('enqueue_alike_jobs')).toBeLessThan(50)
   expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 101, ready: 101 })
 })
 
@@ -52,7 +52,10 @@ test('E1: an ask that the database cannot hold fails alone, the others of its st
   const refused = settled.flatMap((each, index) => (each.status === 'rejected' ? [index] : []))
   expect(refused).toEqual([13])
   await expect(asks[13]).rejects.toThrow(DatabaseError)
-  await expect(asks[13]).rejects.toMatchObject({ sqlstate: '23514', statement: 'enqueue_jobs' })
+  await expect(asks[13]).rejects.toMatchObject({
+    sqlstate: '23514',
+    statement: 'enqueue_alike_jobs',
+  })
   expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 19, ready: 19 })
   await assertOnePlace(t.sql, t.schema)
 })

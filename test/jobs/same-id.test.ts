@@ -115,7 +115,7 @@ test('race 16: an answer lost after the commit is looked up: one job, answered i
   using statements = watchStatements(t.schema)
   await t.mill.enqueue(greet, { n: 0 })
 
-  const lost = proxy.loseAnswer('enqueue_jobs')
+  const lost = proxy.loseAnswer('enqueue_alike_jobs')
   const asked = [1, 2, 3].map((n) => t.mill.enqueue(greet, { n }))
   await lost
   expect(await places(t.sql, t.schema)).toMatchObject({ jobs: 4, ready: 4 })
@@ -138,7 +138,7 @@ test('race 16: with keep: 0 and a job that already ran, a lost answer still mean
   await worker.start()
 
   await producer.mill.enqueue(once, { n: 0 })
-  const lost = proxy.loseAnswer('enqueue_jobs')
+  const lost = proxy.loseAnswer('enqueue_alike_jobs')
   const asked = producer.mill.enqueue(once, { n: 1 })
   await lost
   const { outcome } = await asked

@@ -136,7 +136,7 @@ test('B1: a worker that delivers no outbox asks nothing about them', async () =>
   await t.mill.enqueue(plain, 'a job')
   await until(async () => (await places(t.sql, t.schema)).finished === 1)
   await watched.quiet()
-  expect(watched.names).toContain('complete_runs')
+  expect(watched.names).toContain('complete_alike_runs')
   expect(watched.count('take_turns')).toBe(0)
   expect(watched.count('ended_heads')).toBe(0)
 })

@@ -127,7 +127,7 @@ test('C8: a start that failed is repeated into line, and its slot is free again'
   await until(async () => (await places(sql, schema)).finished === 1)
   expect(await mill.jobs.get(id)).toMatchObject({ state: 'completed', run: 1 })
   const asked = statements.names.filter((name) => name.startsWith('enqueue_'))
-  expect(asked).toEqual(['enqueue_starting_jobs', 'enqueue_jobs'])
+  expect(asked).toEqual(['enqueue_starting_jobs', 'enqueue_alike_jobs'])
 })
 
 test('L2: a start that is answered when its lease is over begins no run', async () => {
