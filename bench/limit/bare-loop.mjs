@@ -9,7 +9,7 @@ import { monotonicFactory } from 'ulid'
 const built = (path) => import(new URL(`../../dist/${path}`, import.meta.url))
 const { enqueueAlikeJobs } = await built('jobs/enqueue-statements.js')
 const { claimJobs } = await built('worker/claim-statements.js')
-const { completeRuns } = await built('worker/complete-statements.js')
+const { completeAlikeRuns } = await built('worker/complete-statements.js')
 const { namespace } = await built('database/namespace.js')
 const { bind } = await built('database/statement.js')
 const { PLAN_SETTINGS } = await built('database/database.js')
@@ -120,9 +120,9 @@ async function claimLoop(client, state, onJob) {
     // Asked for before the claim, so that a notification during it is not missed.
     const woken = wakening(state)
     const jobs = await run(client, claimJobs, claimParams(mark))
-    for (const { job_id: id, run: number, payload } of jobs) {
+    for (const { job_id: id, payload } of jobs) {
       onJob(JSON.parse(payload))
-      state.ran.push({ id, run: number, outcome: 'completed', keep_ms: KEEP_MS })
+      state.ran.push(id)
     }
     state.onRan()
     mark = markAfter(jobs)
@@ -143,8 +143,8 @@ async function settleLoop(client, state) {
       })
       continue
     }
-    const fates = JSON.stringify(state.ran.splice(0, CLAIM))
-    await run(client, completeRuns, { fates, worker: WORKER })
+    const ids = `{${state.ran.splice(0, CLAIM).join(',')}}`
+    await run(client, completeAlikeRuns, { ids, run: 1, keep_ms: KEEP_MS, worker: WORKER })
     state.onSettled()
   }
 }

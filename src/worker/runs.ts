@@ -17,6 +17,7 @@ import type { Roster } from './roster.ts'
 import { runSet } from './run-set.ts'
 import type { RunServices } from './run-for.ts'
 import type { Slots } from './slots.ts'
+import { turnRoom } from './turn-room.ts'
 
 /**
  * The runs of a worker: a claimed job begins where there is a slot, else waits in line for one; what
@@ -62,7 +63,7 @@ export function runs(options: RunsOptions): Runs {
   const observers = new WeakMap<ActiveRun, (end: RunEnd) => void>()
   // A run begins where another ended, and must not find what that one kept in its context.
   const inOwnContext = AsyncLocalStorage.snapshot()
-  let begunInTurn = 0
+  const room = turnRoom({ concurrency, onNextTurn: beginWaiting })
   let isBeginning = false
   let isWindingDown = false
   // Runs that are not written yet, and jobs on their way back.
@@ -84,6 +85,7 @@ export function runs(options: RunsOptions): Runs {
 
   function take(rows: readonly ClaimedRow[]): void {
     options.ahead.claimed(rows)
+    room.claimed()
     const late: ClaimedRow[] = []
     for (const row of rows) {
       // A failover that forgot a claim brings the same run number again: it is under way here already.
@@ -113,7 +115,6 @@ export function runs(options: RunsOptions): Runs {
     for (const row of rows) if (!isLastChance(row)) waiting.hold(row)
   }
 
-  /** As many in one turn of the event loop as there are slots: renewals must come through between them. */
   function beginWaiting(): void {
     // A handler that ends at once gives its slot back while the loop goes on.
     if (isBeginning) return
@@ -127,7 +128,7 @@ export function runs(options: RunsOptions): Runs {
   }
 
   function mayBegin(): boolean {
-    return active.size < concurrency && begunInTurn < concurrency
+    return active.size < concurrency && room.mayBegin
   }
 
   function begin(row: ClaimedRow): void {
@@ -138,16 +139,10 @@ export function runs(options: RunsOptions): Runs {
     roster.add(run)
     keeper.noticed(run)
     news.began(run)
-    if (begunInTurn === 0) setImmediate(nextTurn)
-    begunInTurn += 1
+    room.began(run.beganAt)
     open += 1
     options.ahead.began(run.beganAt)
     inOwnContext(beginApart, run)
-  }
-
-  function nextTurn(): void {
-    begunInTurn = 0
-    beginWaiting()
   }
 
   function onEnd(run: ActiveRun, end: RunEnd): void {

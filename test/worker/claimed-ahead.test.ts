@@ -5,6 +5,7 @@ import { gate } from '../support/gate.ts'
 import type { Gate } from '../support/gate.ts'
 import { assertOnePlace, assertRunsRecordedOnce, manualSetup, places } from '../support/mill.ts'
 import type { ManualSetup } from '../support/mill.ts'
+import { watchStatements } from '../support/statements.ts'
 import { until } from '../support/until.ts'
 
 const visit = defineJob('visit', { input: typed<number>() })
@@ -38,6 +39,21 @@ test('while runs are short more is claimed than there are slots, and runs in its
   runs.open()
   await until(async () => (await places(sql, schema)).finished === JOBS)
   expect(runs.names).toEqual(numbers(JOBS).slice(QUICK).map(String))
+  await assertRunsRecordedOnce(sql, schema)
+})
+
+test('short runs that were claimed together are written together', async () => {
+  await using bench = await manualSetup()
+  const { mill, sql, schema } = bench
+  const jobs = 1_500
+  await mill.enqueueMany(visit, numbers(jobs))
+  using statements = watchStatements(schema)
+  // Four slots: without it they would be written four by four.
+  await using worker = mill.worker({ concurrency: 4 }).handle(visit, () => undefined)
+  await worker.start()
+  await until(async () => (await places(sql, schema)).finished === jobs)
+  const claims = statements.count('claim_jobs')
+  expect(statements.count('complete_alike_runs')).toBeLessThanOrEqual(claims * 2)
   await assertRunsRecordedOnce(sql, schema)
 })
 
