@@ -60,7 +60,7 @@ export function producers(options: ProducersOptions): Producers {
     return {
       ...jobsTo(
         (ask) => inside((runner) => enqueuer.enqueueOn(runner, ask)),
-        (asks) => inside((runner) => enqueuer.enqueueManyOn(runner, asks)),
+        (pieces) => inside((runner) => enqueuer.enqueueManyOn(runner, pieces)),
       ),
       ...options.streams().on(inside),
       ...sending.on(inside),
@@ -79,12 +79,12 @@ export function producers(options: ProducersOptions): Producers {
         prepareAsk(kind, input, { options: given, now: now(), maxPayload, queues }),
       starters: enqueuer.starters,
       writeAsk: enqueuer.enqueueOn,
-      writeAsks: (runner, asks) => enqueuer.enqueueManyOn(runner, each(asks)),
+      writeAsks: (runner, asks) => enqueuer.enqueueManyOn(runner, inOnePiece(asks)),
       producerOn: (transaction) => on(transaction, transaction, () => undefined),
     },
   }
 }
 
-async function* each(asks: readonly Ask[]): AsyncGenerator<Ask, void> {
-  yield* asks
+async function* inOnePiece(asks: readonly Ask[]): AsyncGenerator<readonly Ask[], void> {
+  yield asks
 }

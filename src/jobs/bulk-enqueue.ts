@@ -1,13 +1,16 @@
 import { instantText } from '../core/instant-text.ts'
-import { MOST_BYTES, MOST_ROWS } from '../database/batcher.ts'
 import type { Executor, Lane, Runner } from '../database/executor.ts'
 import { repeat } from '../database/repeat.ts'
 import { withSavepoint } from '../database/savepoint.ts'
 import { DatabaseError } from '../errors.ts'
 import type { Ask } from './ask.ts'
+import type { AskPieces } from './ask-pieces.ts'
 import { tookEffect } from './asked-earlier.ts'
+import { chunksOf, oneAhead, readAhead, resumed } from './chunks.ts'
+import type { Chunk, Chunks } from './chunks.ts'
 import { enqueuedJobs } from './enqueue-statements.ts'
-import { answers, bytesOf, insertFor, passesForKeys, untilOutlasted } from './insert.ts'
+import { answers, insertFor, passesForKeys, untilOutlasted } from './insert.ts'
+import type { Insert } from './insert.ts'
 import type { EnqueueResult } from './job.ts'
 import { isKeyed } from './keyed-ask.ts'
 import { keyedBulk } from './keyed-bulk.ts'
@@ -20,8 +23,8 @@ import type { KeyedBulkOptions, KeyedTries, Numbered } from './keyed-bulk.ts'
  * read from a longer one is gone, and its caller is told.
  */
 export interface BulkEnqueue {
-  own(asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]>
-  on(runner: Runner, asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]>
+  own(pieces: AskPieces): Promise<readonly EnqueueResult[]>
+  on(runner: Runner, pieces: AskPieces): Promise<readonly EnqueueResult[]>
 }
 
 export interface BulkOptions extends KeyedBulkOptions {
@@ -35,8 +38,8 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
   const { clock } = executor
   const bulk = keyedBulk(options)
 
-  async function own(asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]> {
-    const read = chunksOf(asks)
+  async function own(pieces: AskPieces): Promise<readonly EnqueueResult[]> {
+    const read = chunksOf(pieces)
     // Where there is only one connection a transaction would keep out what the inputs come from.
     const chunks = executor.engine.isSingleConnection ? readAhead(read) : read
     try {
@@ -49,26 +52,26 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
   }
 
   async function writeAll(chunks: Chunks): Promise<readonly EnqueueResult[]> {
-    const first = await chunks.next()
-    if (first.done === true) return []
-    const second = await chunks.next()
+    const read = await chunks.next()
+    if (read.done === true) return []
+    const first = read.value
     const many = executor.lane('enqueue many')
     await repeat({ clock, until: untilOutlasted(clock) }, () => many.ready())
     const askedAt = instantText(clock.now())
-    if (second.done !== true) {
-      const all = oneAhead(resumed([first.value, second.value], chunks))
+    if (!first.isLast) {
+      const all = oneAhead(prepared(resumed(first, chunks)))
       return attempt(many, all, { askedAt, isUncertain: false })
     }
-    if (!first.value.some(isKeyed)) return options.plain(first.value)
+    if (!first.asks.some(isKeyed)) return options.plain(first.asks)
     return repeat({ clock, until: untilOutlasted(clock), passes: passesForKeys }, (isUncertain) =>
-      attempt(many, resumed([first.value], chunks), { askedAt, isUncertain }),
+      attempt(many, prepared(resumed(first, chunks)), { askedAt, isUncertain }),
     )
   }
 
   /** A commit whose answer was lost is looked up: what became of one ask tells of all (M8). */
   async function attempt(
     many: Lane,
-    chunks: AsyncIterable<readonly Ask[]>,
+    chunks: AsyncIterable<Written>,
     tries: KeyedTries,
   ): Promise<readonly EnqueueResult[]> {
     let results: readonly EnqueueResult[] = []
@@ -89,21 +92,20 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
 
   async function write(
     runner: Runner,
-    chunks: AsyncIterable<readonly Ask[]>,
+    chunks: AsyncIterable<Written>,
     tries: KeyedTries,
   ): Promise<readonly EnqueueResult[]> {
     const results: EnqueueResult[] = []
     const keyed: Numbered[] = []
     let index = 0
     for await (const chunk of chunks) {
-      const plain: Ask[] = []
       const places: number[] = []
-      for (const ask of chunk) {
+      for (const ask of chunk.asks) {
         if (isKeyed(ask)) keyed.push({ ask, index })
-        else places[plain.push(ask) - 1] = index
+        else places.push(index)
         index += 1
       }
-      const written = await writePlain(runner, plain, tries)
+      const written = await writePlain(runner, chunk, tries)
       for (const [at, place] of places.entries()) put(results, place, written[at])
     }
     for (const [at, result] of await bulk.write(runner, keyed, tries)) put(results, at, result)
@@ -112,12 +114,12 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
 
   async function writePlain(
     runner: Runner,
-    asks: readonly Ask[],
+    { plain: asks, insert: insertOnce }: Written,
     { askedAt: now, isUncertain }: KeyedTries,
   ): Promise<readonly EnqueueResult[]> {
     if (asks.length === 0) return []
-    const insert = insertFor(asks, isUncertain)
-    const inserted = new Set(await insert(runner, asks, { hint_until: hintUntil(), now }))
+    const insert = isUncertain ? insertFor(asks, true) : insertOnce
+    const inserted = new Set(await insert(runner, { hint_until: hintUntil(), now }))
     if (isUncertain) {
       const ids = `{${asks.map((ask) => ask.id).join(',')}}`
       for (const { id } of await runner.run(enqueuedJobs, { ids, asked_at: now })) inserted.add(id)
@@ -127,56 +129,29 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
 
   return {
     own,
-    on: (runner, asks) =>
+    on: (runner, pieces) =>
       withSavepoint(runner, () =>
-        write(runner, chunksOf(asks), { askedAt: instantText(clock.now()), isUncertain: false }),
+        write(runner, prepared(chunksOf(pieces)), {
+          askedAt: instantText(clock.now()),
+          isUncertain: false,
+        }),
       ),
   }
 }
 
-/** Asks in pieces that fit a statement each, read as they are needed. */
-async function* chunksOf(asks: AsyncIterable<Ask>): Chunks {
-  let chunk: Ask[] = []
-  let bytes = 0
-  for await (const ask of asks) {
-    const size = bytesOf(ask)
-    if (chunk.length > 0 && (chunk.length === MOST_ROWS || bytes + size > MOST_BYTES)) {
-      yield chunk
-      chunk = []
-      bytes = 0
-    }
-    chunk.push(ask)
-    bytes += size
-  }
-  if (chunk.length > 0) yield chunk
+/** A chunk, and the statement for those of its asks that have no key. */
+interface Written extends Chunk {
+  readonly plain: readonly Ask[]
+  readonly insert: Insert
 }
 
-type Chunks = AsyncGenerator<readonly Ask[], void>
-
-async function* readAhead(chunks: Chunks): Chunks {
-  const all: (readonly Ask[])[] = []
-  for await (const chunk of chunks) all.push(chunk)
-  yield* all
+async function* prepared(chunks: AsyncIterable<Chunk>): AsyncGenerator<Written, void> {
+  for await (const chunk of chunks) {
+    const plain = chunk.asks.filter((ask) => !isKeyed(ask))
+    yield { ...chunk, plain, insert: insertFor(plain, false) }
+  }
 }
 
 function put(results: EnqueueResult[], place: number, result: EnqueueResult | undefined): void {
   if (result !== undefined) results[place] = result
-}
-
-/** The next is read while the last is written: inputs are checked while the server works. */
-async function* oneAhead<T>(items: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
-  let next = items.next()
-  for (;;) {
-    const item = await next
-    if (item.done === true) return
-    next = items.next()
-    // Heard when it is asked for; until then a refused input is nobody's unhandled rejection.
-    next.catch(() => undefined)
-    yield item.value
-  }
-}
-
-async function* resumed<T>(ahead: readonly T[], rest: AsyncIterable<T>): AsyncGenerator<T, void> {
-  yield* ahead
-  yield* rest
 }

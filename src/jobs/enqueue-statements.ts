@@ -1,4 +1,4 @@
-import { statement } from '../database/statement.ts'
+import { NOW, statement } from '../database/statement.ts'
 import type { Statement } from '../database/statement.ts'
 
 /** One ask of a batch, as `enqueue_jobs` reads it from `$asks`. Members that are not there are NULL. */
@@ -30,15 +30,15 @@ export const ASK_COLUMNS = `
 
 const BODY_COLUMNS = 'id, kind, queue, payload, priority, created_at, options'
 
-const BODY = `id, kind, queue, payload::json, priority, $now::text::timestamptz, options::json`
+const BODY = `id, kind, queue, payload::json, priority, ${NOW}, options::json`
 
 const PLACE_COLUMNS = 'job_id, queue, kind, priority, due_at, expires_at, lease_ms, run, failures'
 
 const dueAt = (at: string, delayMs: string): string =>
-  `greatest($now::text::timestamptz, ${at}, $now::text::timestamptz + ${delayMs} * interval '1 millisecond')`
+  `greatest(${NOW}, ${at}, ${NOW} + ${delayMs} * interval '1 millisecond')`
 
 const expiresAt = (at: string, afterMs: string): string =>
-  `coalesce(${at}, $now::text::timestamptz + ${afterMs} * interval '1 millisecond')`
+  `coalesce(${at}, ${NOW} + ${afterMs} * interval '1 millisecond')`
 
 const PLACE = `
     a.id, a.queue, a.kind, a.priority,
@@ -76,7 +76,7 @@ hints as (
   from (
     select queue, min(due_at) as due_at
     from ${placed}
-    where due_at <= $hint_until::text::timestamptz
+    where due_at <= (select $hint_until::text::timestamptz)
     group by queue
   ) h
 )`
@@ -146,7 +146,7 @@ times as materialized (
 ),
 body as (
   insert into millrace.jobs (${BODY_COLUMNS})
-  select id, $kind::text, $queue::text, payload::json, $priority::smallint, $now::text::timestamptz, $options::text::json
+  select id, $kind::text, $queue::text, payload::json, $priority::smallint, ${NOW}, $options::text::json
   from x
 ),
 place as (
@@ -189,8 +189,8 @@ leased as (
     job_id, worker, queue, kind, priority, started_at, lease_ends_at, due_at, lease_ms, run, failures
   )
   select
-    id, worker, queue, kind, priority, $now::text::timestamptz,
-    $now::text::timestamptz + lease_ms * interval '1 millisecond', $now::text::timestamptz, lease_ms, 1, 0
+    id, worker, queue, kind, priority, ${NOW},
+    ${NOW} + lease_ms * interval '1 millisecond', ${NOW}, lease_ms, 1, 0
   from x
   where worker is not null
 ),

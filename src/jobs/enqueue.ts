@@ -4,6 +4,7 @@ import type { Batcher } from '../database/batcher.ts'
 import type { Executor, Lane, Runner } from '../database/executor.ts'
 import { repeat } from '../database/repeat.ts'
 import type { Ask } from './ask.ts'
+import type { AskPieces } from './ask-pieces.ts'
 import { bulkEnqueue } from './bulk-enqueue.ts'
 import { enqueuedJobs } from './enqueue-statements.ts'
 import { answers, bytesOf, insertFor, passesForKeys, untilOutlasted } from './insert.ts'
@@ -31,10 +32,10 @@ export interface Enqueuer {
    */
   enqueue(ask: Ask): Promise<EnqueueResult>
   /** Any number of asks, all or nothing. */
-  enqueueMany(asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]>
+  enqueueMany(pieces: AskPieces): Promise<readonly EnqueueResult[]>
   /** The same on the caller's transaction. */
   enqueueOn(runner: Runner, ask: Ask): Promise<EnqueueResult>
-  enqueueManyOn(runner: Runner, asks: AsyncIterable<Ask>): Promise<readonly EnqueueResult[]>
+  enqueueManyOn(runner: Runner, pieces: AskPieces): Promise<readonly EnqueueResult[]>
   /** Who may start what is asked one by one, as it is written. */
   readonly starters: Starters
   /** Resolves when everything asked so far is answered. */
@@ -95,7 +96,7 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
       if (left.length === 0) return
       const insert = atOnce ?? insertFor(left, isUncertain)
       atOnce = undefined
-      record(await insert(lane, left, { hint_until: hintUntil(), now: askedAt }))
+      record(await insert(lane, { hint_until: hintUntil(), now: askedAt }))
       // An earlier try that was still under way at the first look has ended: this one waited for it.
       if (isUncertain && left.length > 0) await lookUp()
     })
@@ -139,12 +140,12 @@ export function enqueuer(options: EnqueuerOptions): Enqueuer {
       if (isKeyed(ask)) return track(enqueueOneKeyed(ask))
       return (ask.hasGivenId ? apart : batches).add(ask)
     },
-    enqueueMany: (asks) => track(bulk.own(asks)),
+    enqueueMany: (pieces) => track(bulk.own(pieces)),
     async enqueueOn(runner, ask) {
       const askedAt = instantText(clock.now())
       if (isKeyed(ask)) return keyed(runner, ask, { askedAt, isUncertain: false })
       const insert = insertFor([ask], false)
-      const inserted = await insert(runner, [ask], { hint_until: hintUntil() })
+      const inserted = await insert(runner, { hint_until: hintUntil() })
       return { id: ask.id, outcome: inserted.has(ask.id) ? 'inserted' : 'kept', asked: ask.id }
     },
     enqueueManyOn: bulk.on,

@@ -8,35 +8,44 @@ import { enqueueAlikeJobs, enqueueJobs, enqueueMissingJobs } from './enqueue-sta
 import type { EnqueueParams } from './enqueue-statements.ts'
 import type { EnqueueResult } from './job.ts'
 
-/** Writes asks without a key by one statement; gives the ids that were not there before. */
+/** Writes certain asks without a key by one statement; gives the ids that were not there before. */
 export type Insert = (
   runner: Runner,
-  asks: readonly Ask[],
   given: Omit<EnqueueParams, 'asks'>,
 ) => Promise<ReadonlySet<string>>
 
-/** Some of these asks may be in the database already: their ids were given, or they were sent before. */
+/**
+ * Whether they are new, or some may be in the database already: their ids were given, or they were
+ * sent before. The text of the statement's rows is made here, before it is needed.
+ */
 export function insertFor(asks: readonly Ask[], isUncertain: boolean): Insert {
-  return isUncertain || asks.some(({ hasGivenId }) => hasGivenId) ? insertMissing : insertNew
+  if (isUncertain || asks.some(({ hasGivenId }) => hasGivenId)) return insertMissing(asks)
+  const ids = new Set(asks.map(({ id }) => id))
+  const insert = insertNew(asks)
+  return async (runner, given) => {
+    await insert(runner, given)
+    return ids
+  }
 }
 
-const insertNew: Insert = async (runner, asks, given) => {
+function insertNew(
+  asks: readonly Ask[],
+): (runner: Runner, given: Omit<EnqueueParams, 'asks'>) => Promise<unknown> {
   const alike = whatAllSay(asks)
   if (alike === null) {
-    await runner.run(enqueueJobs, { ...given, asks: JSON.stringify(asks.map(askRow)) })
-  } else {
-    const rows = asks.map(({ id, payload }) => ({ id, payload }))
-    await runner.run(enqueueAlikeJobs, { ...given, ...alike, asks: JSON.stringify(rows) })
+    const rows = JSON.stringify(asks.map(askRow))
+    return (runner, given) => runner.run(enqueueJobs, { ...given, asks: rows })
   }
-  return new Set(asks.map(({ id }) => id))
+  const rows = JSON.stringify(asks.map(({ id, payload }) => ({ id, payload })))
+  return (runner, given) => runner.run(enqueueAlikeJobs, { ...given, ...alike, asks: rows })
 }
 
-const insertMissing: Insert = async (runner, asks, given) => {
-  const rows = await runner.run(enqueueMissingJobs, {
-    ...given,
-    asks: JSON.stringify(onceById(asks).map(askRow)),
-  })
-  return new Set(rows.map(({ id }) => id))
+function insertMissing(asks: readonly Ask[]): Insert {
+  const rows = JSON.stringify(onceById(asks).map(askRow))
+  return async (runner, given) => {
+    const missing = await runner.run(enqueueMissingJobs, { ...given, asks: rows })
+    return new Set(missing.map(({ id }) => id))
+  }
 }
 
 /** Of asks with the same id the first. */

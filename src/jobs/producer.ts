@@ -2,6 +2,8 @@ import type { EventProducer } from '../core/event-producer.ts'
 import type { MessageProducer } from '../core/message-producer.ts'
 import type { Ask } from './ask.ts'
 import { prepareAsk } from './ask.ts'
+import { askPieces } from './ask-pieces.ts'
+import type { AskPieces } from './ask-pieces.ts'
 import type { EnqueueResult } from './job.ts'
 import type { InputOf, JobKind } from './kind.ts'
 import type { EnqueueOptions, InputArgs } from './options.ts'
@@ -51,7 +53,7 @@ export interface Destination {
   readonly maxPayload: number
   readonly queues: KnownDefaults
   readonly one: (ask: Ask) => Promise<EnqueueResult>
-  readonly many: (asks: AsyncIterable<Ask>) => Promise<readonly EnqueueResult[]>
+  readonly many: (pieces: AskPieces) => Promise<readonly EnqueueResult[]>
 }
 
 export function producer(destination: Destination): JobProducer {
@@ -68,16 +70,12 @@ export function producer(destination: Destination): JobProducer {
       return destination.one(ask instanceof Promise ? await ask : ask)
     },
     enqueueMany(kind, inputs, options = {}) {
-      return destination.many(asks())
-
-      async function* asks(): AsyncGenerator<Ask, void> {
-        let index = 0
-        for await (const input of inputs) {
-          const own = typeof options === 'function' ? options(input, index) : options
-          yield await prepare(kind, input, own)
-          index += 1
-        }
-      }
+      let index = -1
+      const pieces = askPieces(inputs, (input) => {
+        index += 1
+        return prepare(kind, input, typeof options === 'function' ? options(input, index) : options)
+      })
+      return destination.many(pieces)
     },
   }
 }

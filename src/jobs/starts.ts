@@ -56,10 +56,10 @@ export function insertStarting(
 ): Insert | undefined {
   const starts = startsOf(asks, offer)
   if (starts.size === 0) return undefined
-  return async (runner, all, given) => {
+  return async (runner, given) => {
     for (const start of starts.values()) start.sent(instant)
     try {
-      const rows = all.map((ask): StartingRow => ({ ...askRow(ask), ...by(starts.get(ask)) }))
+      const rows = asks.map((ask): StartingRow => ({ ...askRow(ask), ...by(starts.get(ask)) }))
       await runner.run(enqueueStartingJobs, { ...given, asks: JSON.stringify(rows) })
     } catch (error) {
       const isUncertain = error instanceof DatabaseError && error.outcomeUnknown
@@ -67,7 +67,7 @@ export function insertStarting(
       throw error
     }
     for (const start of starts.values()) start.begun()
-    return new Set(all.map(({ id }) => id))
+    return new Set(asks.map(({ id }) => id))
   }
 }
 

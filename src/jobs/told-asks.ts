@@ -1,5 +1,6 @@
 import type { JobEvents, ToldJob } from '../core/job-events.ts'
 import type { Ask } from './ask.ts'
+import type { AskPieces } from './ask-pieces.ts'
 import type { Enqueuer } from './enqueue.ts'
 import type { EnqueueResult } from './job.ts'
 
@@ -22,12 +23,12 @@ export function toldAsks(enqueuer: Enqueuer, events: JobEvents): Enqueuer {
   }
 
   async function many(
-    asks: AsyncIterable<Ask>,
-    write: (asks: AsyncIterable<Ask>) => Promise<readonly EnqueueResult[]>,
+    pieces: AskPieces,
+    write: (pieces: AskPieces) => Promise<readonly EnqueueResult[]>,
     inTransaction: boolean,
   ): Promise<readonly EnqueueResult[]> {
     const places: Place[] = []
-    const results = await write(noted(asks, places))
+    const results = await write(noted(pieces, places))
     for (const [index, result] of results.entries()) {
       const place = places[index]
       if (place !== undefined) tellOf(result, { ...place, inTransaction }, events)
@@ -37,9 +38,10 @@ export function toldAsks(enqueuer: Enqueuer, events: JobEvents): Enqueuer {
 
   return {
     enqueue: (ask) => one(ask, enqueuer.enqueue(ask), false),
-    enqueueMany: (asks) => many(asks, enqueuer.enqueueMany, false),
+    enqueueMany: (pieces) => many(pieces, enqueuer.enqueueMany, false),
     enqueueOn: (runner, ask) => one(ask, enqueuer.enqueueOn(runner, ask), true),
-    enqueueManyOn: (runner, asks) => many(asks, (all) => enqueuer.enqueueManyOn(runner, all), true),
+    enqueueManyOn: (runner, pieces) =>
+      many(pieces, (all) => enqueuer.enqueueManyOn(runner, all), true),
     starters: enqueuer.starters,
     idle: enqueuer.idle,
   }
@@ -48,10 +50,14 @@ export function toldAsks(enqueuer: Enqueuer, events: JobEvents): Enqueuer {
 type Place = Pick<ToldJob, 'kind' | 'queue'>
 
 /** Where each ask goes, without its payload: a call may have any number. */
-async function* noted(asks: AsyncIterable<Ask>, places: Place[]): AsyncGenerator<Ask, void> {
-  for await (const ask of asks) {
-    places.push({ kind: ask.kind, queue: ask.queue })
-    yield ask
+async function* noted(pieces: AskPieces, places: Place[]): AsyncGenerator<readonly Ask[], void> {
+  let last: Place | undefined
+  for await (const piece of pieces) {
+    for (const { kind, queue } of piece) {
+      if (last?.kind !== kind || last.queue !== queue) last = { kind, queue }
+      places.push(last)
+    }
+    yield piece
   }
 }
 

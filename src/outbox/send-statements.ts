@@ -1,4 +1,4 @@
-import { statement } from '../database/statement.ts'
+import { NOW, statement } from '../database/statement.ts'
 import type { Statement } from '../database/statement.ts'
 import { ASK_COLUMNS } from '../jobs/enqueue-statements.ts'
 import type { AskRow } from '../jobs/enqueue-statements.ts'
@@ -28,7 +28,7 @@ with x as materialized (
 ),
 body as (
   insert into millrace.jobs (id, kind, queue, payload, priority, created_at, options, dedup_key)
-  select id, kind, queue, payload::json, priority, $now::text::timestamptz, options::json, key
+  select id, kind, queue, payload::json, priority, ${NOW}, options::json, key
   from x
   order by id
   on conflict (id) do nothing
@@ -40,7 +40,7 @@ place as (
   )
   select
     x.id, x.queue, x.kind, x.priority, 'infinity',
-    coalesce(x.expires_at, $now::text::timestamptz + x.expires_after_ms * interval '1 millisecond'),
+    coalesce(x.expires_at, ${NOW} + x.expires_after_ms * interval '1 millisecond'),
     x.lease_ms, 0, 0, 'line', x.key, x.id
   from body
   join x on x.id = body.id
@@ -49,7 +49,7 @@ arrived as (
   insert into millrace.outbox_inbox (job_id, kind, key, due_at, halts)
   select
     x.id, x.kind, x.key,
-    $now::text::timestamptz + coalesce(x.delay_ms, 0) * interval '1 millisecond',
+    ${NOW} + coalesce(x.delay_ms, 0) * interval '1 millisecond',
     x.halts
   from body
   join x on x.id = body.id

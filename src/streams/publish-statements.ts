@@ -1,4 +1,4 @@
-import { statement } from '../database/statement.ts'
+import { NOW, statement } from '../database/statement.ts'
 import type { Statement } from '../database/statement.ts'
 
 /** One event of a batch, as `publish_events` reads it from `$events`. */
@@ -27,7 +27,7 @@ with x as materialized (
 ),
 placed as (
   insert into millrace.event_inbox (stream, id, key, data, published_at)
-  select stream, id, key, data::json, $now::text::timestamptz
+  select stream, id, key, data::json, ${NOW}
   from x
   returning stream
 ),

@@ -1,4 +1,4 @@
-import { statement } from '../database/statement.ts'
+import { NOW, statement } from '../database/statement.ts'
 import type { Statement } from '../database/statement.ts'
 
 /**
@@ -146,7 +146,7 @@ leased as (
     job_id, worker, queue, kind, priority, started_at, lease_ends_at, due_at, expires_at, lease_ms, run, failures, dedup_key
   )
   select
-    job_id, $worker::text, queue, kind, priority, $now::text::timestamptz, $now::text::timestamptz + ${leaseMs} * interval '1 millisecond',
+    job_id, $worker::text, queue, kind, priority, ${NOW}, ${NOW} + ${leaseMs} * interval '1 millisecond',
     due_at, expires_at, lease_ms, run + 1, failures, dedup_key
   from gone
   where (select true from millrace.leases l where l.job_id = gone.job_id limit 1) is not true

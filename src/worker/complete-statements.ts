@@ -1,4 +1,4 @@
-import { statement } from '../database/statement.ts'
+import { NOW, statement } from '../database/statement.ts'
 import type { Statement } from '../database/statement.ts'
 import type { SettledAnswer } from './settle-statements.ts'
 
@@ -68,8 +68,8 @@ ended as (
     job_id, state, kind, queue, run, failures, worker, started_at, finished_at, prune_at, note, attachment, result
   )
   select
-    g.job_id, 'completed', g.kind, g.queue, g.run, g.failures, g.worker, g.started_at, $now::text::timestamptz,
-    $now::text::timestamptz + x.keep_ms * interval '1 millisecond', x.note, x.attachment::json, x.result::json
+    g.job_id, 'completed', g.kind, g.queue, g.run, g.failures, g.worker, g.started_at, ${NOW},
+    ${NOW} + x.keep_ms * interval '1 millisecond', x.note, x.attachment::json, x.result::json
   from gone g
   join x on x.id = g.job_id and x.run = g.run
 ),
@@ -91,8 +91,8 @@ ended as (
     job_id, state, kind, queue, run, failures, worker, started_at, finished_at, prune_at
   )
   select
-    job_id, 'completed', kind, queue, run, failures, worker, started_at, $now::text::timestamptz,
-    $now::text::timestamptz + $keep_ms::float8 * interval '1 millisecond'
+    job_id, 'completed', kind, queue, run, failures, worker, started_at, ${NOW},
+    (select $now::text::timestamptz + $keep_ms::float8 * interval '1 millisecond')
   from gone
 ),
 ${answerOn('cardinality($ids::text[])').trim()}`,

@@ -1,4 +1,4 @@
-import { statement } from '../database/statement.ts'
+import { NOW, statement } from '../database/statement.ts'
 import type { Statement } from '../database/statement.ts'
 
 export interface HeldRow {
@@ -28,7 +28,7 @@ held as materialized (
   for no key update skip locked
 )
 update millrace.leases l
-set lease_ends_at = greatest(l.lease_ends_at, $now::text::timestamptz + l.lease_ms * interval '1 millisecond')
+set lease_ends_at = greatest(l.lease_ends_at, ${NOW} + l.lease_ms * interval '1 millisecond')
 where l.job_id = any (array(select job_id from held))
 returning l.job_id, l.run, (extract(epoch from l.lease_ends_at) * 1000)::float8 as lease_ends_at`,
 )

@@ -1,4 +1,4 @@
-import { statement } from '../database/statement.ts'
+import { NOW, statement } from '../database/statement.ts'
 import type { Statement } from '../database/statement.ts'
 import { ASK_COLUMNS, hintsOf, insertAsks } from '../jobs/enqueue-statements.ts'
 import type { AskRow } from '../jobs/enqueue-statements.ts'
@@ -64,8 +64,8 @@ fate as materialized (
     case when c.is_cancelled then g.cancel_why end as why,
     x.carry, x.note, x.attachment, x.result,
     case when c.is_cancelled then g.failures else coalesce(x.failures, g.failures) end as failures,
-    coalesce($now::text::timestamptz + x.delay_ms * interval '1 millisecond', g.due_at) as due_at,
-    $now::text::timestamptz
+    coalesce(${NOW} + x.delay_ms * interval '1 millisecond', g.due_at) as due_at,
+    ${NOW}
       + case when c.is_cancelled then x.cancelled_keep_ms else x.keep_ms end * interval '1 millisecond' as prune_at,
     not c.is_cancelled
       and x.outcome in ('paused', 'retried', 'released', 'stale-recovered')${unlessEnded} as goes_on
@@ -91,7 +91,7 @@ ended as (
     decided_by, why, note, attachment, result, error
   )
   select
-    job_id, outcome, reason, kind, queue, run, failures, worker, ${recoveredBy}, started_at, $now::text::timestamptz, prune_at,
+    job_id, outcome, reason, kind, queue, run, failures, worker, ${recoveredBy}, started_at, ${NOW}, prune_at,
     decided_by, why, note, attachment::json, result::json, error::json
   from fate
   where outcome in ('completed', 'dead', 'cancelled')${ifEnded}
@@ -101,7 +101,7 @@ logged as (
     job_id, at, outcome, run, failures, worker, recovered_by, started_at, due_at, note, attachment, error
   )
   select
-    job_id, $now::text::timestamptz, outcome, run, failures, worker, ${recoveredBy}, started_at, due_at,
+    job_id, ${NOW}, outcome, run, failures, worker, ${recoveredBy}, started_at, due_at,
     note, attachment::json, error::json
   from fate
   where goes_on
