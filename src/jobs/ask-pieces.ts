@@ -8,8 +8,8 @@ import { bytesOf } from './insert.ts'
  */
 export type AskPieces = AsyncIterable<readonly Ask[]>
 
-const MOST_ASKS = 500
-const MOST_BYTES = 500_000
+const PIECE_ASKS = 500
+const PIECE_BYTES = 500_000
 
 /** Prepares each input when it is needed; a source that is not read to its end is closed. */
 export async function* askPieces<Input>(
@@ -28,7 +28,7 @@ export async function* askPieces<Input>(
     const ask = prepared instanceof Promise ? await prepared : prepared
     piece.push(ask)
     bytes += bytesOf(ask)
-    if (ask !== prepared || piece.length === MOST_ASKS || bytes >= MOST_BYTES) {
+    if (ask !== prepared || piece.length === PIECE_ASKS || bytes >= PIECE_BYTES) {
       yield piece
       piece = []
       bytes = 0

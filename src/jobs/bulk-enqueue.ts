@@ -71,7 +71,7 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
   /** A commit whose answer was lost is looked up: what became of one ask tells of all (M8). */
   async function attempt(
     many: Lane,
-    chunks: AsyncIterable<Written>,
+    chunks: AsyncIterable<PreparedChunk>,
     tries: KeyedTries,
   ): Promise<readonly EnqueueResult[]> {
     let results: readonly EnqueueResult[] = []
@@ -92,7 +92,7 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
 
   async function write(
     runner: Runner,
-    chunks: AsyncIterable<Written>,
+    chunks: AsyncIterable<PreparedChunk>,
     tries: KeyedTries,
   ): Promise<readonly EnqueueResult[]> {
     const results: EnqueueResult[] = []
@@ -114,7 +114,7 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
 
   async function writePlain(
     runner: Runner,
-    { plain: asks, insert: insertOnce }: Written,
+    { plain: asks, insert: insertOnce }: PreparedChunk,
     { askedAt: now, isUncertain }: KeyedTries,
   ): Promise<readonly EnqueueResult[]> {
     if (asks.length === 0) return []
@@ -139,13 +139,13 @@ export function bulkEnqueue(options: BulkOptions): BulkEnqueue {
   }
 }
 
-/** A chunk, and the statement for those of its asks that have no key. */
-interface Written extends Chunk {
+/** A chunk, and the statement that writes those of its asks that have no key for the first time. */
+interface PreparedChunk extends Chunk {
   readonly plain: readonly Ask[]
   readonly insert: Insert
 }
 
-async function* prepared(chunks: AsyncIterable<Chunk>): AsyncGenerator<Written, void> {
+async function* prepared(chunks: AsyncIterable<Chunk>): AsyncGenerator<PreparedChunk, void> {
   for await (const chunk of chunks) {
     const plain = chunk.asks.filter((ask) => !isKeyed(ask))
     yield { ...chunk, plain, insert: insertFor(plain, false) }

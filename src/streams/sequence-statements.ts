@@ -1,4 +1,4 @@
-import { NOW, statement } from '../database/statement.ts'
+import { statement } from '../database/statement.ts'
 import type { Statement } from '../database/statement.ts'
 
 export interface SequencedRow {
@@ -24,7 +24,7 @@ from millrace.sequence_events(
   $stream::text,
   $mark::float8::bigint,
   $most::int,
-  ${NOW},
+  $now::text::timestamptz,
   $is_announced::boolean
 ) s`,
 )

@@ -109,10 +109,16 @@ export function runs(options: RunsOptions): Runs {
     return !hasTimeLeft({ leaseEndsAt, leaseMs }, clock.now())
   }
 
-  /** A process that dies counts as a failure of what waits too: whose last it would be waits shortest. */
+  /**
+   * A process that dies counts as a failure of what waits too: whose last it would be waits shortest.
+   * What has a slot, and waits for the next turn only, keeps its place.
+   */
   function hold(rows: readonly ClaimedRow[]): void {
-    for (const row of rows) if (isLastChance(row)) waiting.hold(row)
-    for (const row of rows) if (!isLastChance(row)) waiting.hold(row)
+    const slotted = Math.max(0, concurrency - active.size - waiting.size)
+    const behind = rows.slice(slotted)
+    for (const row of rows.slice(0, slotted)) waiting.hold(row)
+    for (const row of behind) if (isLastChance(row)) waiting.hold(row)
+    for (const row of behind) if (!isLastChance(row)) waiting.hold(row)
   }
 
   function beginWaiting(): void {

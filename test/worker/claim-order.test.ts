@@ -46,6 +46,20 @@ test('C1: jobs that one claim brings start in the same order', async () => {
   expect(started.join('')).toBe('aecfbd')
 })
 
+test('C1: jobs that have a slot start in the order of the claim, whichever has its last try', async () => {
+  await using bench = await setup()
+  const { mill } = bench
+  const names = Array.from({ length: 20 }, (_, index) => String(index))
+  await mill.enqueueMany(visit, names, (name) => ({ retry: { failures: name === '15' ? 1 : 5 } }))
+  const started: string[] = []
+  await using worker = mill.worker({ concurrency: 20 }).handle(visit, (name) => {
+    started.push(name)
+  })
+  await worker.start()
+  await until(() => started.length === names.length)
+  expect(started).toEqual(names)
+})
+
 test('C1: jobs of one producer run in the order they were asked for', async () => {
   await using bench = await setup()
   const { mill } = bench
